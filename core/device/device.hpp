@@ -1,0 +1,45 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  a place where values live and kernels run.
+// Used: the planner (which kernels are there), the executor (memory and streams).
+// Must not know: the graph, what kernels compute.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/device/kernel.hpp"
+
+namespace tessera {
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  Device(const Device&) = delete;
+  Device& operator=(const Device&) = delete;
+
+  virtual std::string_view name() const = 0;
+
+  /// Threads that one kernel of this rank may use.
+  virtual int threads() const = 0;
+
+  virtual std::span<const KernelEntry> kernels() const = 0;
+
+  virtual Stream& stream(StreamRole role) = 0;
+
+  /// Memory, 64-byte aligned, uninitialised. Throws Error{resources}.
+  virtual void* allocate(std::int64_t bytes) = 0;
+  virtual void release(void* memory) noexcept = 0;
+
+  /// The kernel of an op for a dtype, or null.
+  const KernelEntry* find(std::string_view op, DType dtype) const;
+
+ protected:
+  Device() = default;
+};
+
+}  // namespace tessera

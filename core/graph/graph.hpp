@@ -1,0 +1,113 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  values and the nodes that make them, append-only; the thing that passes read and write.
+// Used: the builder (logical graph), the passes (placed graph), the planner.
+// Must not know: addresses, kernels, communicators.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/graph/op.hpp"
+
+namespace tessera {
+
+/// Index of a value in its graph; -1 is "none" (an absent optional input, an unread output).
+struct Value {
+  std::int32_t id = -1;
+  explicit operator bool() const { return id >= 0; }
+  friend bool operator==(Value, Value) = default;
+  friend auto operator<=>(Value, Value) = default;
+};
+
+enum class ValueRole : std::uint8_t { activation, input, parameter };
+
+/// Places in the model where strategies may force a layout.
+enum class Mark : std::uint8_t {
+  none,
+  residual,          ///< the residual stream: what embedding and the blocks' last matrices add to
+  block_input,       ///< the normalised input of attention, feed-forward and head
+  query,             ///< rotated queries, as attention reads them
+  key_value,         ///< rotated keys, and values
+  attention_output,  ///< per head
+  statistic,         ///< a maximum over the vocabulary: saved in its reduced form
+};
+
+/// What a parameter is to the model; strategies place by role, never by name.
+enum class ParameterRole : std::uint8_t {
+  table,           ///< [vocabulary, hidden]
+  position_table,  ///< [positions, hidden]
+  column,          ///< [out, in]: its outputs are features of a block (gate, up, queries)
+  kv_column,       ///< [out, in]: its outputs are key or value heads
+  row,             ///< [out, in]: its inputs are features of a block
+  column_bias,     ///< [out] beside a column matrix
+  kv_column_bias,
+  row_bias,   ///< [out], added after the sum over the block's features
+  gain,       ///< [hidden], of a norm, or its bias
+  head_gain,  ///< [head dim], of a q or k norm
+};
+
+/// How a parameter starts.
+enum class Initial : std::uint8_t { normal, ones, zeros };
+
+struct Parameter {
+  std::string field;  ///< name without the layer: "attention.q"; its checkpoint dataset
+  int layer = -1;     ///< index in the stack of its field; -1: not in a layer
+  ParameterRole role = ParameterRole::column;
+  Initial initial = Initial::normal;
+  double deviation = 0;  ///< of a normal start
+  bool decays = true;    ///< weight decay applies
+  Value value;
+
+  /// "layers.3.attention.q", or the field.
+  std::string name() const;
+};
+
+/// Which part of the model a node belongs to: k_embedding, a layer 0 … n-1, or k_head.
+inline constexpr int k_embedding = -1;
+inline constexpr int k_head = 1 << 20;
+
+enum class Phase : std::uint8_t { forward, backward };
+
+struct Node {
+  const Op* op = nullptr;
+  std::vector<Value> in, out;
+  Attributes attributes;
+  Phase phase = Phase::forward;
+  int layer = k_embedding;
+  int chunk = 0;       ///< of the pipeline
+  int head_chunk = -1; ///< piece of tokens in the head whose backward follows its forward at once; -1: none
+};
+
+struct ValueInfo {
+  Type type;
+  Layout layout;  ///< in a logical graph: replicated
+  ValueRole role = ValueRole::activation;
+  Mark mark = Mark::none;
+  std::string name;
+  std::int32_t producer = -1;  ///< node
+  Value source;                ///< the value that this one is another layout of
+  bool differentiable = false;  ///< a gradient flows through it
+};
+
+struct Graph {
+  std::deque<ValueInfo> values;
+  std::deque<Node> nodes;
+  std::vector<Parameter> parameters;
+  std::vector<Value> inputs;
+
+  ValueInfo& operator[](Value v) { return values[static_cast<std::size_t>(v.id)]; }
+  const ValueInfo& operator[](Value v) const { return values[static_cast<std::size_t>(v.id)]; }
+
+  Value add_value(ValueInfo info);
+  /// Appends the node and makes it the producer of its outputs.
+  Node& add_node(Node node);
+
+  /// The value before any conversion.
+  Value origin(Value v) const;
+  const Node* producer(Value v) const;
+};
+
+}  // namespace tessera

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/mesh/mesh.hpp"
+
+#include <fmt/core.h>
+
+namespace tessera {
+
+Mesh::Mesh(std::vector<Axis> axes) : axes_(std::move(axes)) {
+  TESSERA_CHECK(static_cast<int>(axes_.size()) <= k_max_axes, fmt::format("{} axes", axes_.size()));
+  for (const Axis& axis : axes_) {
+    TESSERA_CHECK(axis.size >= 1, fmt::format("axis {} has size {}", axis.name, axis.size));
+    strides_.push_back(size_);
+    size_ *= axis.size;
+  }
+}
+
+AxisId Mesh::find(std::string_view name) const {
+  for (int a = 0; a < axes(); ++a)
+    if (axes_[static_cast<std::size_t>(a)].name == name) return static_cast<AxisId>(a);
+  throw Error(ErrorKind::internal, fmt::format("the mesh ({}) has no axis '{}'", describe(), name));
+}
+
+AxisList Mesh::factors(std::string_view stem) const {
+  AxisList list;
+  for (int a = axes() - 1; a >= 0; --a) {
+    const Axis& axis = axes_[static_cast<std::size_t>(a)];
+    if (axis.stem == stem && axis.size > 1) list.push_back(static_cast<AxisId>(a));
+  }
+  return list;
+}
+
+int Mesh::size_of(AxisSet set) const {
+  int product = 1;
+  for (int a = 0; a < axes(); ++a)
+    if (set.has(static_cast<AxisId>(a))) product *= axes_[static_cast<std::size_t>(a)].size;
+  return product;
+}
+
+std::vector<int> Mesh::group(int rank, AxisSet set) const {
+  std::vector<int> members;
+  for (int other = 0; other < size_; ++other) {
+    bool same = true;
+    for (int a = 0; a < axes() && same; ++a)
+      same = set.has(static_cast<AxisId>(a)) ||
+             coordinate(other, static_cast<AxisId>(a)) == coordinate(rank, static_cast<AxisId>(a));
+    if (same) members.push_back(other);
+  }
+  return members;
+}
+
+std::string Mesh::describe() const {
+  std::string text;
+  for (const Axis& axis : axes_) text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis.name, axis.size);
+  return text;
+}
+
+std::string Mesh::describe(AxisSet set) const {
+  std::string text;
+  for (int a = 0; a < axes(); ++a)
+    if (set.has(static_cast<AxisId>(a))) text += (text.empty() ? "" : ".") + axes_[static_cast<std::size_t>(a)].name;
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace tessera

@@ -1,0 +1,41 @@
+# SPDX-FileCopyrightText: The Tessera authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# One function per kind of thing: library, module, test.
+
+# tessera_add_library(NAME): a shared library whose sources its folders add with target_sources().
+function(tessera_add_library name)
+  add_library(${name} SHARED)
+  add_library(tessera::${name} ALIAS ${name})
+  target_link_libraries(${name} PRIVATE tessera_flags)
+  target_include_directories(${name} PUBLIC
+    $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
+  set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
+  install(TARGETS ${name} EXPORT tessera DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endfunction()
+
+# tessera_add_test(NAME SOURCES … [LIBRARIES …] [LABELS …] [RANKS n] [TIMEOUT seconds]): a GoogleTest program. With
+# RANKS it is started by mpirun on that many ranks.
+function(tessera_add_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TIMEOUT" "SOURCES;LIBRARIES;LABELS")
+  if(NOT arg_TIMEOUT)
+    set(arg_TIMEOUT 120)
+  endif()
+  if(NOT TARGET ${name})
+    add_executable(${name} ${arg_SOURCES})
+    target_link_libraries(${name} PRIVATE tessera_flags tessera_test_main tessera ${arg_LIBRARIES})
+    target_precompile_headers(${name} REUSE_FROM tessera_test_main)
+    set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test"
+                          POSITION_INDEPENDENT_CODE OFF)
+  endif()
+  if(arg_RANKS)
+    set(test_name ${name}.ranks${arg_RANKS})
+    add_test(NAME ${test_name} COMMAND ${PROJECT_SOURCE_DIR}/test/support/mpirun.sh ${arg_RANKS} $<TARGET_FILE:${name}>)
+    set_tests_properties(${test_name} PROPERTIES PROCESSORS 2)
+  else()
+    set(test_name ${name})
+    add_test(NAME ${test_name} COMMAND ${name})
+  endif()
+  set_tests_properties(${test_name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
+                       WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+endfunction()
