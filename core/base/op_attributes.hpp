@@ -1,0 +1,52 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the records that ops and their kernels agree on.
+// Used: rules of ops, model code through the builder, kernels.
+// Must not know: what an op does with them.
+#pragma once
+
+#include <cstdint>
+
+namespace tessera::attributes {
+
+/// embed_grad: extent of the vocabulary, which appears in no input.
+struct Extent {
+  std::int64_t extent = 0;
+};
+
+struct Norm {
+  double epsilon = 1e-5;
+};
+
+struct Rope {
+  double theta = 1e4;
+  double sign = 1;  ///< +1 rotates, -1 rotates back
+};
+
+struct Heads {
+  std::int64_t head_dim = 0;
+};
+
+struct Attention {
+  double scale = 1;
+  std::int64_t group = 1;  ///< query heads per key/value head
+};
+
+enum class GeluForm : std::int64_t { erf, tanh };
+
+struct Gelu {
+  GeluForm form = GeluForm::erf;
+};
+
+struct Dropout {
+  std::uint64_t site = 0;    ///< hash of the place's name
+  double probability = 0;    ///< of dropping
+  std::int64_t width = 0;    ///< global extent of the feature dim
+};
+
+struct Pieces {
+  std::int64_t pieces = 1;
+};
+
+}  // namespace tessera::attributes
