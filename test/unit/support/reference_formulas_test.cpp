@@ -24,7 +24,8 @@ TEST(ReferenceFormulas, InitialValuesEqualThoseOfTheScript) {
   ASSERT_GE(golden.size(), 10U);
   for (const json& entry : golden) {
     const auto field = entry.at("field").get<std::string>();
-    EXPECT_EQ(initial_value(field, entry.at("layer"), entry.at("element")), entry.at("value").get<double>()) << entry;
+    EXPECT_DOUBLE_EQ(initial_value(field, entry.at("layer"), entry.at("element")), entry.at("value").get<double>())
+        << entry;
   }
 }
 
@@ -64,7 +65,7 @@ TEST(ReferenceFormulas, ProjectionWeightsEqualThoseOfTheScript) {
   ASSERT_GE(golden.size(), 2U);
   for (const json& entry : golden) {
     const auto field = entry.at("field").get<std::string>();
-    EXPECT_EQ(projection_weight(field, entry.at("layer"), entry.at("element")), entry.at("value").get<double>())
+    EXPECT_DOUBLE_EQ(projection_weight(field, entry.at("layer"), entry.at("element")), entry.at("value").get<double>())
         << entry;
   }
 }
