@@ -7,6 +7,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <span>
 #include <vector>
 
 #include "core/graph/graph.hpp"
@@ -30,7 +31,10 @@ class GradientScope {
   virtual bool wanted(int i) const = 0;
 
   /// Emits a backward op; all its outputs.
-  virtual std::vector<Value> emit_all(const Op& op, std::initializer_list<Value> in, const Attributes& attributes = {}) = 0;
+  virtual std::vector<Value> emit_all(const Op& op, std::span<const Value> in, const Attributes& attributes = {}) = 0;
+  std::vector<Value> emit_all(const Op& op, std::initializer_list<Value> in, const Attributes& attributes = {}) {
+    return emit_all(op, std::span(in.begin(), in.size()), attributes);
+  }
   Value emit(const Op& op, std::initializer_list<Value> in, const Attributes& attributes = {}) {
     return emit_all(op, in, attributes)[0];
   }

@@ -90,6 +90,14 @@ struct ValueInfo {
   std::int32_t producer = -1;  ///< node
   Value source;                ///< the value that this one is another layout of
   bool differentiable = false;  ///< a gradient flows through it
+  std::int32_t accumulator = -1;  ///< index in Graph::accumulators that this value is added into; -1: none
+};
+
+/// A value that lives as long as the step: what contributions of all micro-batches are added into.
+struct Accumulator {
+  std::int32_t parameter = -1;  ///< whose gradient it is; -1: the token loss
+  Type type;
+  Layout layout;  ///< the parameter's splits, and the axes over which the sum is still partial
 };
 
 struct Graph {
@@ -97,6 +105,7 @@ struct Graph {
   std::deque<Node> nodes;
   std::vector<Parameter> parameters;
   std::vector<Value> inputs;
+  std::vector<Accumulator> accumulators;
 
   ValueInfo& operator[](Value v) { return values[static_cast<std::size_t>(v.id)]; }
   const ValueInfo& operator[](Value v) const { return values[static_cast<std::size_t>(v.id)]; }

@@ -1,0 +1,61 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/model.hpp"
+
+#include <fmt/core.h>
+
+#include "core/model/architectures.hpp"
+
+namespace tessera {
+namespace {
+
+ModelInputs add_inputs(Builder& b, std::int64_t sequence, std::int64_t batch, DType dtype) {
+  const Shape tokens{sequence, batch};
+  return {b.input("ids", {tokens, DType::i32}),
+          b.input("target", {tokens, DType::i32}),
+          b.input("mask", {tokens, accumulation_of(dtype)}),
+          b.input("position", {tokens, DType::i32}),
+          b.input("index", {tokens, DType::i32}),
+          b.input("document", {tokens, DType::i32}),
+          b.input("sample", {{batch}, DType::i64})};
+}
+
+}  // namespace
+
+void validate(const ModelConfig& c) {
+  std::string broken;
+  auto rule = [&](bool holds, const std::string& text) {
+    if (!holds) broken += (broken.empty() ? "" : "\n") + text;
+  };
+  const std::pair<const char*, std::int64_t> sizes[] = {{"layers", c.layers}, {"hidden", c.hidden}, {"heads", c.heads},
+                                                        {"ffn", c.ffn},       {"vocab", c.vocab},   {"sequence", c.sequence}};
+  for (const auto& [name, value] : sizes) rule(value >= 1, fmt::format("model.{} = {}: must be at least 1", name, value));
+  if (!broken.empty()) throw Error(ErrorKind::configuration, broken, "give the sizes of the model, or a model.preset");
+  rule(c.hidden % c.heads == 0, fmt::format("model.hidden = {} is not a multiple of model.heads = {}", c.hidden, c.heads));
+  rule(c.key_heads() >= 1 && c.heads % c.key_heads() == 0,
+       fmt::format("model.heads = {} is not a multiple of model.kv_heads = {}", c.heads, c.key_heads()));
+  rule(c.architecture != Architecture::llama || c.head_dim() % 2 == 0,
+       fmt::format("model.hidden ÷ model.heads = {} must be even for rotary positions", c.head_dim()));
+  rule(c.dropout >= 0 && c.dropout < 1, fmt::format("model.dropout = {} is not in [0, 1)", c.dropout));
+  if (!broken.empty()) throw Error(ErrorKind::configuration, broken);
+}
+
+ModelGraph build_model(const ModelConfig& config, const MicroBatch& micro_batch, ModelPurpose purpose, DType dtype) {
+  validate(config);
+  ModelGraph model;
+  Builder builder(model.graph, dtype);
+  model.inputs = add_inputs(builder, micro_batch.sequence, micro_batch.batch, dtype);
+  blocks::BlockContext context{builder, config, model.inputs, purpose};
+  const blocks::Embedded out = config.architecture == Architecture::llama ? llama_layers(context) : gpt_layers(context);
+  blocks::head(context, out.x, out.table, micro_batch.head_pieces, model);
+  return model;
+}
+
+std::int64_t ModelConfig::parameters() const {
+  const ModelGraph model = build_model(*this, {1, 1, 1}, ModelPurpose::train, DType::f32);
+  std::int64_t count = 0;
+  for (const Parameter& parameter : model.graph.parameters) count += model.graph[parameter.value].type.shape.count();
+  return count;
+}
+
+}  // namespace tessera

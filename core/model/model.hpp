@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the models that are built in: what a run file can say about them, and their logical graphs.
+// Used: the scheduler (compiles the graph), apps, tests.
+// Must not know: ranks, layouts, files, optimizers.
+#pragma once
+
+#include <string>
+
+#include "core/graph/builder.hpp"
+
+namespace tessera {
+
+enum class Architecture : std::uint8_t { llama, gpt };
+
+/// The `[model]` section. Names and meaning as in the run file.
+struct ModelConfig {
+  Architecture architecture = Architecture::llama;
+  std::int64_t layers = 0;
+  std::int64_t hidden = 0;
+  std::int64_t heads = 0;
+  std::int64_t kv_heads = 0;  ///< 0: as many as heads
+  std::int64_t ffn = 0;       ///< width of the feed-forward block
+  std::int64_t vocab = 0;
+  std::int64_t sequence = 0;
+  bool tied = false;     ///< the head reads the embedding table
+  bool biases = false;   ///< on every matrix but the tables
+  bool qk_norm = false;  ///< RMSNorm of queries and keys per head
+  double norm_epsilon = 1e-5;
+  double rope_theta = 1e4;
+  double dropout = 0;
+
+  std::int64_t head_dim() const { return hidden / heads; }
+  std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
+
+  /// Number of parameters, a tied table once.
+  std::int64_t parameters() const;
+};
+
+/// Throws Error{configuration} that names every rule that the config breaks.
+void validate(const ModelConfig& config);
+
+/// What a micro-batch brings, as values of the logical graph. [s, b] unless said otherwise.
+struct ModelInputs {
+  Value ids;       ///< i32
+  Value target;    ///< i32, the next token
+  Value mask;      ///< 1 where the target counts, 0 elsewhere; in the accumulation type
+  Value position;  ///< i32, place in its document or sample: what embeddings and masks see
+  Value index;     ///< i32, place in its sample
+  Value document;  ///< i32, equal for tokens that may see each other
+  Value sample;    ///< i64 [b], number of the sample in the stream; keys dropout
+};
+
+struct ModelGraph {
+  Graph graph;
+  ModelInputs inputs;
+  std::vector<Value> losses;  ///< f64 scalars, one per piece of the head: Σ mask · cross entropy
+  Value logits;               ///< [s, b, v], for generation; none otherwise
+};
+
+/// What the graph is for. Generation reads logits and has neither targets nor dropout.
+enum class ModelPurpose : std::uint8_t { train, evaluate, generate };
+
+/// Sizes that the model config does not say.
+struct MicroBatch {
+  std::int64_t sequence = 0;
+  std::int64_t batch = 0;
+  std::int64_t head_pieces = 1;  ///< pieces of the sequence that go through the head one after the other
+};
+
+/// The logical graph of one micro-batch, activations [s, b, h]. No rank, axis or collective in it.
+ModelGraph build_model(const ModelConfig& config, const MicroBatch& micro_batch, ModelPurpose purpose, DType dtype);
+
+}  // namespace tessera

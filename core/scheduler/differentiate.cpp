@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scheduler/differentiate.hpp"
+
+#include <algorithm>
+#include <map>
+
+#include <fmt/core.h>
+
+#include "core/graph/gradient_scope.hpp"
+#include "core/graph/ops/add.hpp"
+#include "core/graph/ops/convert.hpp"
+
+namespace tessera {
+namespace {
+
+std::int64_t local_bytes(const Mesh& mesh, const ValueInfo& info) {
+  return slab_of(mesh, info.layout, info.type.shape, 0).extent.count() * size_of(info.type.dtype);
+}
+
+class Differentiator final : public GradientScope {
+ public:
+  explicit Differentiator(Placer& placer) : placer_(placer), graph_(placer.graph()) {}
+
+  void run(const std::vector<LossRoot>& roots) {
+    const std::size_t forward = graph_.nodes.size();
+    for (const LossRoot& root : roots) accumulate_loss(root.loss);
+    for (const LossRoot& root : roots) cotangents_[graph_.origin(root.loss)].push_back(root.seed);
+    placer_.context.phase = Phase::backward;
+    for (std::size_t n = forward; n-- > 0;)
+      if (graph_.nodes[n].op != &ops::convert) visit(n);
+    for (const int parameter : order_) accumulate_gradient(parameter);
+    placer_.context.phase = Phase::forward;
+  }
+
+  // GradientScope
+  Value input(int i) override {
+    const Value v = node().in[static_cast<std::size_t>(i)];
+    return v ? read_again(v) : v;
+  }
+  Value output(int i) override { return read_again(node().out[static_cast<std::size_t>(i)]); }
+  Value gradient(int i) override { return gradients_[static_cast<std::size_t>(i)]; }
+  const Attributes& attributes() const override { return attributes_; }
+  Type type(Value v) const override { return graph_[v].type; }
+  bool wanted(int i) const override {
+    const Value v = graph_.nodes[node_].in[static_cast<std::size_t>(i)];
+    return v && graph_[v].differentiable;
+  }
+  std::vector<Value> emit_all(const Op& op, std::span<const Value> in, const Attributes& attributes) override {
+    return placer_.emit(op, in, attributes);
+  }
+  Value emit_like(int i, const Op& op, std::initializer_list<Value> in, const Attributes& attributes) override {
+    const Layout like = graph_[node().in[static_cast<std::size_t>(i)]].layout;
+    return placer_.emit(op, std::span(in.begin(), in.size()), attributes, &like)[0];
+  }
+  void add(int i, Value contribution) override {
+    if (!contribution || !wanted(i)) return;
+    const Value origin = graph_.origin(node().in[static_cast<std::size_t>(i)]);
+    if (graph_[origin].role == ValueRole::parameter)
+      contribute(origin, contribution);
+    else
+      cotangents_[origin].push_back(contribution);
+  }
+
+ private:
+  const Node& node() const { return graph_.nodes[node_]; }
+
+  void visit(std::size_t n) {
+    node_ = n;
+    const Node& forward = graph_.nodes[n];
+    if (forward.op->gradient == nullptr) return;
+    const bool reached = std::any_of(forward.out.begin(), forward.out.end(), [&](Value v) { return cotangents_.contains(v); });
+    const bool asked = std::any_of(forward.in.begin(), forward.in.end(),
+                                   [&](Value v) { return v && graph_[v].differentiable; });
+    if (!reached || !asked) return;
+    placer_.context = {Phase::backward, forward.layer, forward.chunk, forward.head_chunk};
+    attributes_ = forward.attributes;
+    gradients_.clear();
+    for (std::size_t o = 0; o < graph_.nodes[n].out.size(); ++o) gradients_.push_back(combined(graph_.nodes[n].out[o]));
+    graph_.nodes[n].op->gradient(*this);
+  }
+
+  /// The sum of what flowed to `v`, in the dual of its layout; none when nothing did.
+  Value combined(Value v) {
+    const auto found = cotangents_.find(v);
+    if (found == cotangents_.end()) return {};
+    return sum(found->second, graph_[v].layout.dual());
+  }
+
+  /// Adds contributions of equal splits (partial beside partial stays partial, replicated beside partial is masked),
+  /// converts each group once, and adds the groups.
+  Value sum(const std::vector<Value>& contributions, const Layout& target) {
+    std::vector<Value> groups;
+    for (Value c : contributions) {
+      auto same = std::find_if(groups.begin(), groups.end(), [&](Value group) {
+        return graph_[group].layout.dual() == graph_[c].layout.dual();
+      });
+      if (same == groups.end())
+        groups.push_back(c);
+      else
+        *same = emit_add(*same, c);
+    }
+    Value total;
+    for (Value group : groups) {
+      const Value converted = placer_.convert(group, target);
+      total = total ? emit_add(total, converted) : converted;
+    }
+    return total;
+  }
+
+  Value emit_add(Value a, Value b) {
+    const Value in[] = {a, b};
+    return placer_.emit(ops::add, in)[0];
+  }
+
+  /// A forward value as backward reads it: the smallest form that was not partial is the one to keep, and from it the
+  /// layout in which forward read the value is made again. This gives the re-gathers of sequence parallelism, of keys
+  /// and values, and of sharded parameters.
+  Value read_again(Value v) {
+    Value best = v;
+    for (Value form = graph_[v].source; form; form = graph_[form].source)
+      if (!graph_[form].layout.is_partial() && local_bytes(placer_.mesh(), graph_[form]) < local_bytes(placer_.mesh(), graph_[best]))
+        best = form;
+    return best == v ? v : placer_.convert(best, graph_[v].layout);
+  }
+
+  void contribute(Value parameter_value, Value contribution) {
+    const auto is_it = [&](const Parameter& p) { return p.value == parameter_value; };
+    const auto parameter = std::find_if(graph_.parameters.begin(), graph_.parameters.end(), is_it);
+    const auto index = static_cast<int>(parameter - graph_.parameters.begin());
+    if (!contributions_.contains(index)) order_.push_back(index);
+    contributions_[index].push_back({contribution, placer_.context});
+  }
+
+  void accumulate_gradient(int parameter) {
+    const ValueInfo& value = graph_[graph_.parameters[static_cast<std::size_t>(parameter)].value];
+    Layout target = value.layout;
+    for (const Contribution& c : contributions_[parameter]) {
+      const AxisSet extra = graph_[c.value].layout.partial(Merge::sum) - value.layout.split_axes();
+      target.set_partial(extra, Merge::sum);
+    }
+    const auto index = static_cast<std::int32_t>(graph_.accumulators.size());
+    graph_.accumulators.push_back({parameter, {value.type.shape, accumulation_of(value.type.dtype)}, target});
+    for (const Contribution& c : contributions_[parameter]) {
+      placer_.context = c.context;
+      mark_accumulated(placer_.convert(c.value, target), index);
+    }
+  }
+
+  void accumulate_loss(Value loss) {
+    const auto index = static_cast<std::int32_t>(graph_.accumulators.size());
+    graph_.accumulators.push_back({-1, graph_[loss].type, graph_[loss].layout});
+    placer_.context = context_of(loss);
+    mark_accumulated(loss, index);
+  }
+
+  NodeContext context_of(Value v) const {
+    const Node& producer = *graph_.producer(v);
+    return {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
+  }
+
+  /// The producer adds into the accumulator where it can and nobody else reads its output; else a node does.
+  void mark_accumulated(Value v, std::int32_t index) {
+    const Node& producer = *graph_.producer(v);
+    const auto output = std::find(producer.out.begin(), producer.out.end(), v) - producer.out.begin();
+    const bool can = producer.op->accumulates.find(static_cast<char>('0' + output)) != std::string_view::npos;
+    const bool taken = graph_[v].accumulator >= 0;
+    if (can && !taken) {
+      graph_[v].accumulator = index;
+      return;
+    }
+    const Value in[] = {v};
+    graph_[placer_.emit(ops::accumulate, in)[0]].accumulator = index;
+  }
+
+  struct Contribution {
+    Value value;
+    NodeContext context;
+  };
+
+  Placer& placer_;
+  Graph& graph_;
+  std::map<Value, std::vector<Value>> cotangents_;
+  std::map<int, std::vector<Contribution>> contributions_;  ///< by parameter
+  std::vector<int> order_;                                  ///< parameters in order of their first contribution
+  std::size_t node_ = 0;
+  Attributes attributes_;
+  std::vector<Value> gradients_;
+};
+
+}  // namespace
+
+void differentiate(Placer& placer, const std::vector<LossRoot>& roots) { Differentiator(placer).run(roots); }
+
+}  // namespace tessera

@@ -1,0 +1,89 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scheduler/place.hpp"
+
+#include <fmt/core.h>
+
+namespace tessera {
+namespace {
+
+TokenDims token_dims(const Type& type) {
+  switch (type.shape.rank()) {
+    case 0: return {};
+    case 1: return {-1, 0};
+    default: return {0, 1};
+  }
+}
+
+class PlacePass {
+ public:
+  PlacePass(Placed& placed, Placer& placer, const Graph& logical, std::span<const Strategy* const> strategies)
+      : placed_(placed), placer_(placer), logical_(logical), strategies_(strategies) {}
+
+  void run(const ChunkMap& chunks) {
+    for (Value v : logical_.inputs) add_input(v);
+    for (const Parameter& parameter : logical_.parameters) add_parameter(parameter);
+    for (const Node& node : logical_.nodes) {
+      placer_.context = {Phase::forward, node.layer, chunks.of(node.layer), node.head_chunk};
+      add_node(node);
+    }
+  }
+
+ private:
+  void add_input(Value v) {
+    ValueInfo info = logical_[v];
+    for (const Strategy* strategy : strategies_)
+      strategy->place_input(info.name, token_dims(info.type), placer_.mesh(), info.layout);
+    placed_.graph.inputs.push_back(placed_.graph.add_value(std::move(info)));
+    placed_.values[v] = placed_.graph.inputs.back();
+  }
+
+  void add_parameter(Parameter parameter) {
+    ValueInfo info = logical_[parameter.value];
+    for (const Strategy* strategy : strategies_)
+      strategy->place_parameter(parameter, info.type.shape, placer_.mesh(), info.layout);
+    const Value placed = placed_.graph.add_value(std::move(info));
+    placed_.values[parameter.value] = placed;
+    parameter.value = placed;
+    placed_.graph.parameters.push_back(std::move(parameter));
+  }
+
+  void add_node(const Node& node) {
+    std::vector<Value> in;
+    for (Value v : node.in) in.push_back(v ? placed_.values.at(v) : Value{});
+    const std::vector<Value> out = placer_.emit(*node.op, in, node.attributes);
+    for (std::size_t o = 0; o < out.size(); ++o) placed_.values[node.out[o]] = marked(out[o], logical_[node.out[o]].mark);
+  }
+
+  /// A marked value is a form that may be saved, so it is never partial; strategies may ask for more.
+  Value marked(Value v, Mark mark) {
+    if (mark == Mark::none) return v;
+    Layout layout = placed_.graph[v].layout.dual();
+    for (const Strategy* strategy : strategies_)
+      strategy->place_value(mark, placed_.graph[v].type, placer_.mesh(), layout);
+    const Value converted = placer_.convert(v, layout);
+    placed_.graph[converted].mark = mark;
+    return converted;
+  }
+
+  Placed& placed_;
+  Placer& placer_;
+  const Graph& logical_;
+  std::span<const Strategy* const> strategies_;
+};
+
+}  // namespace
+
+int ChunkMap::of(int layer) const {
+  if (layers.empty()) return 0;
+  if (layer < 0) return layers.front();
+  if (layer >= static_cast<int>(layers.size())) return layers.back();
+  return layers[static_cast<std::size_t>(layer)];
+}
+
+void place(Placed& placed, Placer& placer, const Graph& logical, std::span<const Strategy* const> strategies,
+           const ChunkMap& chunks) {
+  PlacePass(placed, placer, logical, strategies).run(chunks);
+}
+
+}  // namespace tessera

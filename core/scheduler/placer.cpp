@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scheduler/placer.hpp"
+
+#include "core/graph/label_rule.hpp"
+#include "core/graph/ops/convert.hpp"
+#include "core/mesh/conversion.hpp"
+
+namespace tessera {
+
+std::vector<Value> Placer::emit(const Op& op, std::span<const Value> in, const Attributes& attributes, const Layout* hint) {
+  std::vector<Type> types;
+  std::vector<Layout> layouts;
+  const auto present = std::make_unique<bool[]>(in.size());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    present[i] = static_cast<bool>(in[i]);
+    types.push_back(in[i] ? graph_[in[i]].type : k_absent);
+    layouts.push_back(in[i] ? graph_[in[i]].layout : Layout{});
+  }
+  const LayoutAnswer answer =
+      layout_of(op, {mesh_, layouts, std::span(present.get(), in.size()), types, attributes, hint});
+  const std::vector<Type> out_types = type_of(op, {types, attributes});
+
+  Node node{&op, {}, {}, attributes, context.phase, context.layer, context.chunk, context.head_chunk};
+  for (std::size_t i = 0; i < in.size(); ++i) node.in.push_back(in[i] ? convert(in[i], answer.in[i]) : Value{});
+  for (std::size_t o = 0; o < out_types.size(); ++o) {
+    ValueInfo info;
+    info.type = out_types[o];
+    info.layout = answer.out[o];
+    info.name = op.name;
+    info.differentiable = differentiable(op, in);
+    node.out.push_back(graph_.add_value(std::move(info)));
+  }
+  return graph_.add_node(std::move(node)).out;
+}
+
+bool Placer::differentiable(const Op& op, std::span<const Value> in) const {
+  if (op.gradient == nullptr || context.phase != Phase::forward) return false;
+  for (Value v : in)
+    if (v && graph_[v].differentiable) return true;
+  return false;
+}
+
+Value Placer::find(Value v, const Layout& layout) const {
+  const auto forms = forms_.find({v, context.phase, context.chunk});
+  if (forms == forms_.end()) return {};
+  for (Value form : forms->second)
+    if (graph_[form].layout == layout) return form;
+  return {};
+}
+
+Value Placer::convert(Value v, const Layout& to) {
+  if (graph_[v].layout == to) return v;
+  if (const Value made = find(v, to)) return made;
+  Value now = v;
+  for (const Conversion& conversion : plan_conversion(mesh_, graph_[v].layout, to)) {
+    if (const Value made = find(v, conversion.after)) {  // a form on the way was already made
+      now = made;
+      continue;
+    }
+    ValueInfo info = graph_[now];
+    info.layout = conversion.after;
+    info.role = ValueRole::activation;
+    info.mark = Mark::none;
+    info.source = now;
+    const Value next = graph_.add_value(std::move(info));
+    graph_.add_node({&ops::convert, {now}, {next}, Attributes::of(conversion.step), context.phase, context.layer,
+                     context.chunk, context.head_chunk});
+    forms_[{v, context.phase, context.chunk}].push_back(next);
+    now = next;
+  }
+  return now;
+}
+
+}  // namespace tessera

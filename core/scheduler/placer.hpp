@@ -1,0 +1,54 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  emitting ops into a placed graph: asks the op's layout rule and inserts the conversions that follow (rule 2).
+// Used: the passes place, differentiate, expand and update (backward ops are placed as they are emitted).
+// Must not know: any op by name but `convert`, strategies, programs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "core/graph/graph.hpp"
+
+namespace tessera {
+
+/// What every node that is emitted gets.
+struct NodeContext {
+  Phase phase = Phase::forward;
+  int layer = k_embedding;
+  int chunk = 0;
+  int head_chunk = -1;
+};
+
+class Placer {
+ public:
+  Placer(Graph& graph, const Mesh& mesh) : graph_(graph), mesh_(mesh) {}
+
+  NodeContext context;
+
+  /// Converts the inputs to what the op's rule asks for, adds the node, and returns its outputs. `hint` as in LayoutArgs.
+  std::vector<Value> emit(const Op& op, std::span<const Value> in, const Attributes& attributes = {},
+                          const Layout* hint = nullptr);
+
+  /// `v` in another layout. Conversions are shared within a phase and chunk, never from forward into backward.
+  Value convert(Value v, const Layout& to);
+
+  const Mesh& mesh() const { return mesh_; }
+  Graph& graph() { return graph_; }
+
+ private:
+  using Key = std::tuple<Value, Phase, int>;
+
+  Value find(Value v, const Layout& layout) const;
+  bool differentiable(const Op& op, std::span<const Value> in) const;
+
+  Graph& graph_;
+  const Mesh& mesh_;
+  std::map<Key, std::vector<Value>> forms_;  ///< conversions made so far of a value
+};
+
+}  // namespace tessera
