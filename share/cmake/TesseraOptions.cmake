@@ -48,7 +48,7 @@ endif()
 
 # How kernels are compiled: for this processor, with vectorised reductions written by hand, never by reordering.
 add_library(tessera_kernel_flags INTERFACE)
-target_compile_options(tessera_kernel_flags INTERFACE -fno-math-errno -fno-trapping-math)
+target_compile_options(tessera_kernel_flags INTERFACE -fno-math-errno -fno-trapping-math -fopenmp-simd)
 if(TESSERA_NATIVE)
   target_compile_options(tessera_kernel_flags INTERFACE -march=native -mprefer-vector-width=512)
 endif()

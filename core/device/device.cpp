@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/device/device.hpp"
+
+namespace tessera {
+
+const KernelEntry* Device::find(std::string_view op, DType dtype) const {
+  for (const KernelEntry& entry : kernels())
+    if (entry.dtype == dtype && entry.op == op) return &entry;
+  return nullptr;
+}
+
+}  // namespace tessera

@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  matrix products C = α·op(A)·op(B) + β·C on row-major matrices, for every storage type.
+// Used: linear kernels; whoever needs a product.
+// Must not know: ops, tensors.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "core/host/vector.hpp"
+
+namespace tessera::host {
+
+enum class Read : std::uint8_t { as_is, transposed };
+
+/// A row-major matrix in memory, `stride` elements from row to row, and how a product reads it.
+template <class T>
+struct MatrixView {
+  const T* data;
+  std::int64_t stride;
+  Read read = Read::as_is;
+};
+
+/// op(A) is [m, k], op(B) is [k, n], C is [m, n]; any extent may be 0. With beta = 0, C is not read.
+template <class T, class C>
+struct GemmCall {
+  std::int64_t m, n, k;
+  Accumulation<T> alpha = 1;
+  MatrixView<T> a, b;
+  Accumulation<T> beta = 0;
+  C* c;
+  std::int64_t c_stride;
+};
+
+/// Bytes of scratch that `gemm` needs for elements of type T, for products up to this size.
+template <class T>
+std::int64_t gemm_workspace(std::int64_t m, std::int64_t n, std::int64_t k, int threads);
+
+/// Computes the product on up to `threads` threads. C is T, or the type in which T is accumulated. The same bits for
+/// any number of threads. fp32 by oneDNN where it is built in, all others by the packed product (gemm_packed.hpp).
+template <class T, class C>
+void gemm(const GemmCall<T, C>& call, std::span<std::byte> workspace, int threads);
+
+}  // namespace tessera::host

@@ -1,0 +1,84 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// linear: y = x wᵀ with w [out, in], and its two gradients.
+#include "core/host/gemm.hpp"
+#include "core/host/host_device.hpp"
+#include "core/host/kernels.hpp"
+
+namespace tessera::host {
+namespace {
+
+/// Rows of a tensor whose last dim is contracted or produced.
+std::int64_t rows_of(const Tensor& tensor) {
+  std::int64_t rows = 1;
+  for (int dim = 0; dim + 1 < tensor.shape.rank(); ++dim) rows *= tensor.shape[dim];
+  return rows;
+}
+
+template <class T>
+void linear(const KernelCall& call) {
+  const Tensor &x = call.in[0], &w = call.in[1], &y = call.out[0];
+  const std::int64_t in = w.shape[1], out = w.shape[0];
+  gemm(GemmCall<T, T>{.m = rows_of(x),
+                      .n = out,
+                      .k = in,
+                      .a = {x.as<const T>(), in},
+                      .b = {w.as<const T>(), in, Read::transposed},
+                      .c = y.as<T>(),
+                      .c_stride = out},
+       call.workspace, threads_of(call.stream));
+}
+
+template <class T>
+void linear_dx(const KernelCall& call) {
+  const Tensor &dy = call.in[0], &w = call.in[1], &dx = call.out[0];
+  const std::int64_t in = w.shape[1], out = w.shape[0];
+  gemm(GemmCall<T, T>{.m = rows_of(dy),
+                      .n = in,
+                      .k = out,
+                      .a = {dy.as<const T>(), out},
+                      .b = {w.as<const T>(), in},
+                      .c = dx.as<T>(),
+                      .c_stride = in},
+       call.workspace, threads_of(call.stream));
+}
+
+template <class T>
+void linear_dw(const KernelCall& call) {
+  using A = Accumulation<T>;
+  const Tensor &dy = call.in[0], &x = call.in[1], &dw = call.out[0];
+  const std::int64_t in = dw.shape[1], out = dw.shape[0];
+  gemm(GemmCall<T, A>{.m = out,
+                      .n = in,
+                      .k = rows_of(dy),
+                      .a = {dy.as<const T>(), out, Read::transposed},
+                      .b = {x.as<const T>(), in},
+                      .beta = A(call.accumulates(0) ? 1 : 0),
+                      .c = dw.as<A>(),
+                      .c_stride = in},
+       call.workspace, threads_of(call.stream));
+}
+
+template <class T>
+std::int64_t workspace(std::span<const Tensor> in, std::span<const Tensor> out, const Attributes&, int threads) {
+  return gemm_workspace<T>(out[0].count(), in[1].count(), rows_of(in[0]), threads);
+}
+
+constexpr auto k_entries = join(for_floating([]<class T>() {
+                                  return KernelEntry{"linear", dtype_of<T>, linear<T>, workspace<T>};
+                                }),
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"linear_dx", dtype_of<T>, linear_dx<T>, workspace<T>};
+                                }),
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"linear_dw", dtype_of<T>, linear_dw<T>, workspace<T>, 1U};
+                                }));
+
+}  // namespace
+
+std::span<const KernelEntry> linear_kernels() {
+  return k_entries;
+}
+
+}  // namespace tessera::host

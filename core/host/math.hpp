@@ -1,0 +1,91 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  elementary functions that compilers vectorise: no branches, no tables, no calls.
+// Used: kernels of the host.
+// Must not know: storage types, shapes.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+namespace tessera::host {
+
+/// e^x with relative error below 2e-7. 0 below -86.6, infinity above 88.7; NaN stays NaN. Range reduction by multiples
+/// of ln 2 in two parts (Cody and Waite 1980), then a polynomial of degree 6 fitted at Chebyshev nodes.
+inline float exponential(float x) {
+  constexpr float magic = 12582912.0F;  // 1.5·2^23: adding it rounds to an integer, kept in the low bits
+  const float shifted = x * 1.44269504F + magic;
+  const float n = shifted - magic;
+  const float r = x - n * 0.693145752F - n * 1.42860677e-6F;
+  float q = 1.3926325617724046e-3F;
+  q = q * r + 8.363292753030051e-3F;
+  q = q * r + 4.166655376257185e-2F;
+  q = q * r + 1.6666576305560635e-1F;
+  q = q * r + 0.5F;
+  const float p = 1.0F + (r + r * r * q);
+  // 2^(n-1) and a doubling: n may be 128, whose power is no float.
+  const std::uint32_t half_power = (std::bit_cast<std::uint32_t>(shifted) << 23) + (126U << 23);
+  const float y = p * std::bit_cast<float>(half_power) * 2.0F;
+  const float low = x < -86.6F ? 0.0F : y;
+  return x > 88.7228F ? std::numeric_limits<float>::infinity() : low;
+}
+
+/// The same in double, relative error below 1e-15; 0 below -708, infinity above 709.7.
+inline double exponential(double x) {
+  constexpr double magic = 6755399441055744.0;  // 1.5·2^52
+  const double shifted = x * 1.4426950408889634 + magic;
+  const double n = shifted - magic;
+  const double r = x - n * 0.693147180369123816490 - n * 1.90821492927058770002e-10;
+  double q = 1.0 / 6227020800.0;
+  q = q * r + 1.0 / 479001600.0;
+  q = q * r + 1.0 / 39916800.0;
+  q = q * r + 1.0 / 3628800.0;
+  q = q * r + 1.0 / 362880.0;
+  q = q * r + 1.0 / 40320.0;
+  q = q * r + 1.0 / 5040.0;
+  q = q * r + 1.0 / 720.0;
+  q = q * r + 1.0 / 120.0;
+  q = q * r + 1.0 / 24.0;
+  q = q * r + 1.0 / 6.0;
+  q = q * r + 0.5;
+  const double p = 1.0 + (r + r * r * q);
+  const std::uint64_t half_power = (std::bit_cast<std::uint64_t>(shifted) << 52) + (1022ULL << 52);
+  const double y = p * std::bit_cast<double>(half_power) * 2.0;
+  const double low = x < -708.0 ? 0.0 : y;
+  return x > 709.782 ? std::numeric_limits<double>::infinity() : low;
+}
+
+/// 1 / (1 + e^-x).
+template <class A>
+inline A sigmoid(A x) {
+  return A(1) / (A(1) + exponential(-x));
+}
+
+/// The normal distribution Φ(x) and its density φ(x).
+template <class A>
+struct Normal {
+  A distribution, density;
+};
+
+/// Absolute error of Φ below 3e-7 (Abramowitz and Stegun 7.1.26); relative in the left tail too.
+inline Normal<float> standard_normal(float x) {
+  const float magnitude = std::fabs(x) * 0.707106781F;
+  const float t = 1.0F / (1.0F + 0.3275911F * magnitude);
+  const float bell = exponential(-magnitude * magnitude);
+  float q = 1.061405429F;
+  q = q * t - 1.453152027F;
+  q = q * t + 1.421413741F;
+  q = q * t - 0.284496736F;
+  q = q * t + 0.254829592F;
+  const float tail = 0.5F * q * t * bell;
+  return {x < 0 ? tail : 1.0F - tail, 0.398942280F * bell};
+}
+
+inline Normal<double> standard_normal(double x) {
+  return {0.5 * std::erfc(-x * 0.70710678118654752440), 0.39894228040143267794 * exponential(-0.5 * x * x)};
+}
+
+}  // namespace tessera::host

@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/host_device.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <set>
+#include <string>
+
+#include "core/base/error.hpp"
+
+namespace tessera {
+namespace {
+
+TEST(HostDevice, MemoryIsAlignedAndRefusedByAnErrorThatSaysHowMuch) {
+  HostDevice device(2);
+  for (const std::int64_t bytes : {0, 1, 63, 65, 100000}) {
+    void* memory = device.allocate(bytes);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
+    device.release(memory);
+  }
+  try {
+    device.allocate(std::numeric_limits<std::int64_t>::max() / 2);
+    FAIL() << "memory that no machine has was given";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::resources);
+    EXPECT_NE(std::string(error.what()).find("4611686018427387903"), std::string::npos);
+  }
+}
+
+TEST(HostDevice, StreamsKnowTheirRoleAndThreads) {
+  HostDevice device(3);
+  EXPECT_EQ(device.stream(StreamRole::offload_out).role(), StreamRole::offload_out);
+  EXPECT_EQ(threads_of(device.stream(StreamRole::compute)), 3);
+}
+
+TEST(HostDevice, HasOneKernelPerOpAndDtype) {
+  HostDevice device(1);
+  std::set<std::pair<std::string_view, DType>> seen;
+  for (const KernelEntry& entry : device.kernels()) {
+    EXPECT_TRUE(seen.emplace(entry.op, entry.dtype).second) << entry.op;
+    EXPECT_EQ(device.find(entry.op, entry.dtype), &entry);
+  }
+  EXPECT_EQ(device.find("add", DType::i32), nullptr);
+  EXPECT_EQ(device.find("no such op", DType::f32), nullptr);
+}
+
+}  // namespace
+}  // namespace tessera
