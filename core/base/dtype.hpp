@@ -48,6 +48,14 @@ template <>
 struct DTypeOf<std::int32_t> {
   static constexpr DType value = DType::i32;
 };
+template <>
+struct DTypeOf<std::uint16_t> {
+  static constexpr DType value = DType::u16;
+};
+template <>
+struct DTypeOf<std::uint8_t> {
+  static constexpr DType value = DType::u8;
+};
 
 /// The DType of a C++ element type.
 template <class T>
