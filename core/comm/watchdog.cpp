@@ -1,0 +1,68 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/comm/watchdog.hpp"
+
+#include <algorithm>
+
+#include "core/base/error.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::chrono::nanoseconds period_of(std::chrono::nanoseconds limit) {
+  using std::chrono::nanoseconds;
+  return std::clamp(limit / 10, nanoseconds(std::chrono::milliseconds(5)), nanoseconds(std::chrono::seconds(1)));
+}
+
+}  // namespace
+
+Watchdog::Watchdog(WatchdogOptions options, std::function<void(const StallReport&)> report)
+    : options_(std::move(options)), report_(std::move(report)) {
+  TESSERA_CHECK(options_.own != nullptr && options_.limit.count() > 0, "a watchdog needs a log and a limit");
+  options_.own->beat();
+  thread_ = std::thread([this] { run(); });
+}
+
+Watchdog::~Watchdog() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  thread_.join();
+}
+
+void Watchdog::run() {
+  std::unique_lock lock(mutex_);
+  while (!wake_.wait_for(lock, period_of(options_.limit), [this] { return stopping_; })) {
+    lock.unlock();
+    look();
+    lock.lock();
+  }
+}
+
+void Watchdog::look() {
+  options_.own->beat();
+  const auto wait = options_.own->waiting();
+  if (!wait) {
+    return;
+  }
+  if (wait->since != reported_wait_) {
+    reported_wait_ = wait->since;
+    reported_ = std::chrono::nanoseconds(0);
+  }
+  const std::chrono::nanoseconds age(flight_clock() - wait->since);
+  if (age - reported_ < options_.limit) {
+    return;
+  }
+  reported_ = age;
+  // A live process shows itself once per period.
+  const StallReport report =
+      explain_stall(options_.logs, *options_.own,
+                    std::max<std::chrono::nanoseconds>(options_.limit / 2, 3 * period_of(options_.limit)));
+  if (!report.text.empty()) {
+    report_(report);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,49 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  telling when a rank waits too long, and who is silent.
+// Used: apps, one per rank.
+// Must not know: what happens then (the callback decides; a program ends with exit code 80).
+#pragma once
+
+#include <chrono>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "core/comm/stall_report.hpp"
+
+namespace tessera {
+
+struct WatchdogOptions {
+  std::chrono::milliseconds limit{600'000};  ///< how long a wait may last
+  FlightLog* own = nullptr;                  ///< of the rank that is watched
+  std::vector<const FlightLog*> logs;        ///< of all ranks that can be read, `own` included; outlive the watchdog
+};
+
+/// A thread that looks at the rank's own log several times per limit, shows that the process lives, and calls `report`
+/// (on that thread) when a wait has lasted longer than the limit; again after each further limit.
+class Watchdog {
+ public:
+  Watchdog(WatchdogOptions options, std::function<void(const StallReport&)> report);
+  ~Watchdog();
+  Watchdog(const Watchdog&) = delete;
+  Watchdog& operator=(const Watchdog&) = delete;
+
+ private:
+  void run();
+  void look();
+
+  WatchdogOptions options_;
+  std::function<void(const StallReport&)> report_;
+  std::chrono::nanoseconds reported_{0};  // the age of the present wait when it was reported last
+  std::int64_t reported_wait_ = 0;        // its start
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::thread thread_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/comm/watchdog.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "core/base/error.hpp"
+#include "core/comm/thread_communicator.hpp"
+#include "test/support/immediate_stream.hpp"
+
+namespace tessera {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds k_limit{200};
+
+/// Thread ranks, each with a recorder and a watchdog; reports of all are collected.
+class Watched {
+ public:
+  explicit Watched(int ranks) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      logs_.push_back(std::make_unique<FlightLog>());
+    }
+  }
+
+  void run(const std::function<void(Communicator&)>& body) {
+    run_ranks(static_cast<int>(logs_.size()), [&](Communicator& world) {
+      FlightLog& own = *logs_[static_cast<std::size_t>(world.rank())];
+      FlightRecorder recorder(own, world.rank());
+      world.set_recorder(&recorder, "world");
+      WatchdogOptions options{k_limit, &own, {}};
+      for (const auto& log : logs_) {
+        options.logs.push_back(log.get());
+      }
+      const Watchdog watchdog(options, [this](const StallReport& report) {
+        const std::lock_guard lock(mutex_);
+        reports_.push_back(report);
+      });
+      body(world);
+      world.set_recorder(nullptr, "");
+    });
+  }
+
+  const std::vector<StallReport>& reports() const { return reports_; }
+
+ private:
+  std::vector<std::unique_ptr<FlightLog>> logs_;
+  std::mutex mutex_;
+  std::vector<StallReport> reports_;
+};
+
+void all_reduce(Communicator& world) {
+  test::ImmediateStream stream;
+  std::vector<float> values(33, 1.0F);
+  world.all_reduce({values.data(), 33, DType::f32}, ReduceOp::sum, {stream, {}}).wait();
+}
+
+TEST(Watchdog, NamesTheRankThatSleepsAndItsLastCall) {
+  Watched watched(3);
+  watched.run([](Communicator& world) {
+    all_reduce(world);
+    world.barrier();
+    if (world.rank() == 1) {
+      std::this_thread::sleep_for(3 * k_limit);
+    }
+    all_reduce(world);
+  });
+  ASSERT_FALSE(watched.reports().empty());
+  for (const StallReport& report : watched.reports()) {
+    EXPECT_NE(report.waiting_rank, 1);
+    EXPECT_GE(report.seconds, 0.2);
+    EXPECT_EQ(report.call.kind, CallKind::all_reduce);
+    EXPECT_EQ(report.call.sequence, 3U);
+    EXPECT_EQ(report.call.count, 33);
+    EXPECT_THAT(report.silent_ranks, testing::ElementsAre(1));
+    EXPECT_THAT(report.text, testing::HasSubstr("all_reduce sum of 33 f32, call 3 on world"));
+    EXPECT_THAT(report.text, testing::HasSubstr("Silent is rank 1: last call barrier, call 2 on world"));
+  }
+}
+
+TEST(Watchdog, IsQuietWhileCallsAreServed) {
+  Watched watched(2);
+  watched.run([](Communicator& world) {
+    const auto end = std::chrono::steady_clock::now() + 3 * k_limit;
+    bool more = true;
+    while (more) {
+      all_reduce(world);
+      more = world.agree(std::chrono::steady_clock::now() < end);
+    }
+  });
+  EXPECT_TRUE(watched.reports().empty()) << watched.reports().front().text;
+}
+
+TEST(Watchdog, NeedsALimit) {
+  FlightLog log{};
+  EXPECT_THROW(Watchdog({milliseconds(0), &log, {&log}}, [](const StallReport&) {}), Error);
+}
+
+}  // namespace
+}  // namespace tessera
