@@ -49,4 +49,15 @@ struct Pieces {
   std::int64_t pieces = 1;
 };
 
+/// step_decision: the largest norm that is not clipped; 0: never clips.
+struct Clip {
+  double norm = 0;
+};
+
+/// copy_part: `length` indices of `dim`, from index `from` of the input to index `to` of the output.
+struct CopyPart {
+  std::int64_t dim = 0;
+  std::int64_t from = 0, to = 0, length = 0;
+};
+
 }  // namespace tessera::attributes

@@ -22,7 +22,12 @@ struct Value {
   friend auto operator<=>(Value, Value) = default;
 };
 
-enum class ValueRole : std::uint8_t { activation, input, parameter };
+enum class ValueRole : std::uint8_t {
+  activation,
+  input,      ///< what a micro-batch brings
+  parameter,  ///< a weight, in the layout in which it is read
+  state,      ///< lives from step to step outside the model: buckets, optimizer state, scalars of the step
+};
 
 /// Places in the model where strategies may force a layout.
 enum class Mark : std::uint8_t {
@@ -69,7 +74,14 @@ struct Parameter {
 inline constexpr int k_embedding = -1;
 inline constexpr int k_head = 1 << 20;
 
-enum class Phase : std::uint8_t { forward, backward };
+/// Which part of a step a node belongs to.
+enum class Phase : std::uint8_t {
+  count,     ///< valid tokens of a micro-batch, before the first forward
+  seed,      ///< what follows from their sum, once
+  forward,
+  backward,
+  update,    ///< from the reduction of gradients to the new weights
+};
 
 struct Node {
   const Op* op = nullptr;
@@ -93,11 +105,12 @@ struct ValueInfo {
   std::int32_t accumulator = -1;  ///< index in Graph::accumulators that this value is added into; -1: none
 };
 
-/// A value that lives as long as the step: what contributions of all micro-batches are added into.
+/// What contributions of all micro-batches of a step are added into.
 struct Accumulator {
-  std::int32_t parameter = -1;  ///< whose gradient it is; -1: the token loss
+  std::int32_t parameter = -1;  ///< whose gradient it is; -1: a scalar (loss, count)
   Type type;
   Layout layout;  ///< the parameter's splits, and the axes over which the sum is still partial
+  Value total;    ///< the sum as a state value; none for gradients, which lie in buckets
 };
 
 struct Graph {

@@ -24,13 +24,11 @@ class Differentiator final : public GradientScope {
 
   void run(const std::vector<LossRoot>& roots) {
     const std::size_t forward = graph_.nodes.size();
-    for (const LossRoot& root : roots) accumulate_loss(root.loss);
     for (const LossRoot& root : roots) cotangents_[graph_.origin(root.loss)].push_back(root.seed);
     placer_.context.phase = Phase::backward;
     for (std::size_t n = forward; n-- > 0;)
       if (graph_.nodes[n].op != &ops::convert) visit(n);
     for (const int parameter : order_) accumulate_gradient(parameter);
-    placer_.context.phase = Phase::forward;
   }
 
   // GradientScope
@@ -140,37 +138,11 @@ class Differentiator final : public GradientScope {
       target.set_partial(extra, Merge::sum);
     }
     const auto index = static_cast<std::int32_t>(graph_.accumulators.size());
-    graph_.accumulators.push_back({parameter, {value.type.shape, accumulation_of(value.type.dtype)}, target});
+    graph_.accumulators.push_back({parameter, {value.type.shape, accumulation_of(value.type.dtype)}, target, {}});
     for (const Contribution& c : contributions_[parameter]) {
       placer_.context = c.context;
-      mark_accumulated(placer_.convert(c.value, target), index);
+      accumulate_into(placer_, placer_.convert(c.value, target), index);
     }
-  }
-
-  void accumulate_loss(Value loss) {
-    const auto index = static_cast<std::int32_t>(graph_.accumulators.size());
-    graph_.accumulators.push_back({-1, graph_[loss].type, graph_[loss].layout});
-    placer_.context = context_of(loss);
-    mark_accumulated(loss, index);
-  }
-
-  NodeContext context_of(Value v) const {
-    const Node& producer = *graph_.producer(v);
-    return {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
-  }
-
-  /// The producer adds into the accumulator where it can and nobody else reads its output; else a node does.
-  void mark_accumulated(Value v, std::int32_t index) {
-    const Node& producer = *graph_.producer(v);
-    const auto output = std::find(producer.out.begin(), producer.out.end(), v) - producer.out.begin();
-    const bool can = producer.op->accumulates.find(static_cast<char>('0' + output)) != std::string_view::npos;
-    const bool taken = graph_[v].accumulator >= 0;
-    if (can && !taken) {
-      graph_[v].accumulator = index;
-      return;
-    }
-    const Value in[] = {v};
-    graph_[placer_.emit(ops::accumulate, in)[0]].accumulator = index;
   }
 
   struct Contribution {
@@ -189,6 +161,31 @@ class Differentiator final : public GradientScope {
 };
 
 }  // namespace
+
+std::int32_t add_scalar_accumulator(Placer& placer, Value like, const std::string& name) {
+  Graph& graph = placer.graph();
+  ValueInfo info;
+  info.type = graph[like].type;
+  info.layout = graph[like].layout;
+  info.role = ValueRole::state;
+  info.name = name;
+  const Value total = graph.add_value(std::move(info));
+  graph.accumulators.push_back({-1, graph[like].type, graph[like].layout, total});
+  return static_cast<std::int32_t>(graph.accumulators.size() - 1);
+}
+
+void accumulate_into(Placer& placer, Value v, std::int32_t accumulator) {
+  Graph& graph = placer.graph();
+  const Node& producer = *graph.producer(v);
+  const auto output = std::find(producer.out.begin(), producer.out.end(), v) - producer.out.begin();
+  const bool can = producer.op->accumulates.find(static_cast<char>('0' + output)) != std::string_view::npos;
+  if (can && graph[v].accumulator < 0) {
+    graph[v].accumulator = accumulator;
+    return;
+  }
+  const Value in[] = {v};
+  graph[placer.emit(ops::accumulate, in)[0]].accumulator = accumulator;
+}
 
 void differentiate(Placer& placer, const std::vector<LossRoot>& roots) { Differentiator(placer).run(roots); }
 

@@ -6,7 +6,7 @@
 // Must not know: any op by name but `add` and `accumulate`; strategies; micro-batches.
 #pragma once
 
-#include <utility>
+#include <string>
 #include <vector>
 
 #include "core/scheduler/placer.hpp"
@@ -24,7 +24,14 @@ struct LossRoot {
 ///
 /// Contributions to the gradient of a parameter keep the parameter's splits and stay partial over the axes over which it
 /// is replicated; each is marked to be added into the parameter's accumulator (Graph::accumulators), which the pass
-/// makes, in order of first use in backward. Losses are added into accumulators of their own, which come first.
+/// makes, in order of first use in backward.
 void differentiate(Placer& placer, const std::vector<LossRoot>& roots);
+
+/// Makes an accumulator of a scalar that has the type and layout of `like`; its index.
+std::int32_t add_scalar_accumulator(Placer& placer, Value like, const std::string& name);
+
+/// Marks `v` as added into an accumulator: by its producer where the op can and nobody else took the output, else by a
+/// node that is emitted in the placer's context. The layouts must be equal.
+void accumulate_into(Placer& placer, Value v, std::int32_t accumulator);
 
 }  // namespace tessera

@@ -1,0 +1,23 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the pass that packs parameters into buckets: what is reduced, updated and sharded together.
+// Used: the scheduler.
+// Must not know: strategies, optimizers, addresses.
+#pragma once
+
+#include "core/scheduler/plan.hpp"
+
+namespace tessera {
+
+/// Bytes of one element's alignment inside a bucket: parameters start at multiples of it.
+inline constexpr std::int64_t k_alignment = 64;
+
+constexpr std::int64_t aligned(std::int64_t bytes) { return (bytes + k_alignment - 1) / k_alignment * k_alignment; }
+
+/// Buckets of at most `bucket_bytes` (a larger parameter has one of its own; 0: no limit), in the order in which
+/// gradients are complete. Parameters share a bucket when the axes that split them, the axes over which their gradients
+/// are partial, and their decay are the same. Parameters without a gradient come last, in buckets of their own.
+std::vector<Bucket> make_buckets(const Graph& graph, const Mesh& mesh, int rank, std::int64_t bucket_bytes);
+
+}  // namespace tessera

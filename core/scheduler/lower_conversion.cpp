@@ -1,0 +1,253 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+// Conversions become calls of communicators, with parts packed and unpacked where they do not lie one behind the other.
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "core/scheduler/lower.hpp"
+
+namespace tessera {
+namespace {
+
+/// One member's share of an exchange along a dim: where it begins in the local tensor, and how many indices it has.
+struct Part {
+  std::int64_t begin = 0, length = 0;
+};
+
+/// Whether parts along `dim` are contiguous in memory and lie in the order of the members.
+bool in_place(const Shape& local, int dim, const std::vector<Part>& parts) {
+  if (local.count() != local.count_from(dim) && local.count() != 0) return false;
+  std::int64_t next = 0;
+  for (const Part& part : parts) {
+    if (part.length > 0 && part.begin != next) return false;
+    next += part.length;
+  }
+  return true;
+}
+
+Tensor with_extent(Tensor tensor, int dim, std::int64_t extent) {
+  tensor.shape[dim] = extent;
+  return tensor;
+}
+
+std::vector<std::int64_t> counts_of(const Shape& local, int dim, const std::vector<Part>& parts) {
+  std::vector<std::int64_t> counts;
+  for (const Part& part : parts) {
+    Shape shape = local;
+    shape[dim] = part.length;
+    counts.push_back(shape.count());
+  }
+  return counts;
+}
+
+/// Parts of all members along `dim` under `layout`, relative to `origin`.
+std::vector<Part> parts_of(const Mesh& mesh, const std::vector<int>& group, const Layout& layout, const Shape& global, int dim,
+                           std::int64_t origin) {
+  std::vector<Part> parts;
+  for (int member : group) {
+    const Range range = part_of(mesh, global[dim], layout.splits(dim), member);
+    parts.push_back({range.begin - origin, range.size()});
+  }
+  return parts;
+}
+
+}  // namespace
+
+void Lowering::lower_conversion(const Node& node) {
+  using Kind = ConversionStep::Kind;
+  const auto step = node.attributes.as<ConversionStep>();
+  read(places_.at(node.in[0]));
+  const Value v = node.out[0];
+  if (step.kind == Kind::all_reduce) return all_reduce(node, step);
+  places_[v] = produce(node, 0);
+  switch (step.kind) {
+    case Kind::reduce_scatter: return reduce_scatter(node, step);
+    case Kind::all_gather: return all_gather(node, step);
+    case Kind::all_to_all: return all_to_all(node, step);
+    case Kind::mask: return zero(places_[v], tensor(v));
+    default: break;
+  }
+  const Tensor from = tensor(node.in[0]), to = tensor(v);
+  const auto dim = static_cast<std::size_t>(step.to_dim);
+  copy_part(places_.at(node.in[0]), from, places_[v], to,
+            {step.to_dim, to.start[dim] - from.start[dim], 0, to.shape[step.to_dim]});
+}
+
+/// In place where nobody needs the summands any more; else on a copy. A gradient's bucket is always reduced in place.
+void Lowering::all_reduce(const Node& node, const ConversionStep& step) {
+  const Place in = places_.at(node.in[0]);
+  const Tensor local = tensor(node.in[0]);
+  const bool bucket = storage_.tag(in.buffer) == Tag::gradients;
+  if (bucket || (!homes_.contains(node.out[0]) && may_take_over(node, node.in[0]))) {
+    places_[node.out[0]] = in;
+  } else {
+    places_[node.out[0]] = produce(node, 0);
+    copy_part(in, local, places_[node.out[0]], local, {0, 0, 0, local.shape.rank() == 0 ? 1 : local.shape[0]});
+  }
+  const Place out = places_[node.out[0]];
+  post(CallKind::all_reduce, step, out, out, local, local, {}, {});
+}
+
+void Lowering::reduce_scatter(const Node& node, const ConversionStep& step) {
+  const int dim = step.to_dim;
+  const Tensor from = tensor(node.in[0]), to = tensor(node.out[0]);
+  const std::vector<int> group = mesh_.group(rank_, step.axes.set());
+  const auto parts = parts_of(mesh_, group, graph_[node.out[0]].layout, graph_[node.out[0]].type.shape, dim,
+                              from.start[static_cast<std::size_t>(dim)]);
+  const auto counts = counts_of(from.shape, dim, parts);
+  Place in = places_.at(node.in[0]);
+  if (!in_place(from.shape, dim, parts)) {
+    Place packed{storage_.add(Tag::communication, from.count() * size_of(from.dtype), position()), 0};
+    std::int64_t offset = 0;
+    for (std::size_t j = 0; j < parts.size(); ++j) {
+      copy_part(in, from, {packed.buffer, offset}, with_extent(from, dim, parts[j].length), {dim, parts[j].begin, 0, parts[j].length});
+      offset += counts[j] * size_of(from.dtype);
+    }
+    in = packed;
+  }
+  post(CallKind::reduce_scatter, step, in, places_[node.out[0]], from, to, counts, {});
+}
+
+void Lowering::all_gather(const Node& node, const ConversionStep& step) {
+  const int dim = step.from_dim;
+  const Tensor from = tensor(node.in[0]), to = tensor(node.out[0]);
+  const std::vector<int> group = mesh_.group(rank_, step.axes.set());
+  const auto parts = parts_of(mesh_, group, graph_[node.in[0]].layout, graph_[node.in[0]].type.shape, dim,
+                              to.start[static_cast<std::size_t>(dim)]);
+  const auto counts = counts_of(to.shape, dim, parts);
+  const Place out = places_[node.out[0]];
+  if (in_place(to.shape, dim, parts)) return post(CallKind::all_gather, step, places_.at(node.in[0]), out, from, to, {}, counts);
+  const Place packed{storage_.add(Tag::communication, to.count() * size_of(to.dtype), position()), 0};
+  post(CallKind::all_gather, step, places_.at(node.in[0]), packed, from, to, {}, counts);
+  wait_for(packed.buffer);
+  std::int64_t offset = 0;
+  for (std::size_t j = 0; j < parts.size(); ++j) {
+    copy_part({packed.buffer, offset}, with_extent(to, dim, parts[j].length), out, to, {dim, 0, parts[j].begin, parts[j].length});
+    offset += counts[j] * size_of(to.dtype);
+  }
+}
+
+void Lowering::all_to_all(const Node& node, const ConversionStep& step) {
+  const Tensor from = tensor(node.in[0]), to = tensor(node.out[0]);
+  const Shape& global = graph_[node.in[0]].type.shape;
+  const std::vector<int> group = mesh_.group(rank_, step.axes.set());
+  const auto sent = parts_of(mesh_, group, graph_[node.out[0]].layout, global, step.to_dim,
+                             from.start[static_cast<std::size_t>(step.to_dim)]);
+  const auto received = parts_of(mesh_, group, graph_[node.in[0]].layout, global, step.from_dim,
+                                 to.start[static_cast<std::size_t>(step.from_dim)]);
+  const auto send_counts = counts_of(from.shape, step.to_dim, sent);
+  const auto receive_counts = counts_of(to.shape, step.from_dim, received);
+  const std::int64_t element = size_of(from.dtype);
+
+  Place in = places_.at(node.in[0]);
+  if (!in_place(from.shape, step.to_dim, sent)) {
+    const Place packed{storage_.add(Tag::communication, from.count() * element, position()), 0};
+    std::int64_t offset = 0;
+    for (std::size_t j = 0; j < sent.size(); ++j) {
+      copy_part(in, from, {packed.buffer, offset}, with_extent(from, step.to_dim, sent[j].length),
+                {step.to_dim, sent[j].begin, 0, sent[j].length});
+      offset += send_counts[j] * element;
+    }
+    in = packed;
+  }
+  const Place out = places_[node.out[0]];
+  if (in_place(to.shape, step.from_dim, received))
+    return post(CallKind::all_to_all, step, in, out, from, to, send_counts, receive_counts);
+  const Place packed{storage_.add(Tag::communication, to.count() * element, position()), 0};
+  post(CallKind::all_to_all, step, in, packed, from, to, send_counts, receive_counts);
+  wait_for(packed.buffer);
+  std::int64_t offset = 0;
+  for (std::size_t j = 0; j < received.size(); ++j) {
+    copy_part({packed.buffer, offset}, with_extent(to, step.from_dim, received[j].length), out, to,
+              {step.from_dim, 0, received[j].begin, received[j].length});
+    offset += receive_counts[j] * element;
+  }
+}
+
+void Lowering::copy_part(Place from, const Tensor& source, Place to, const Tensor& target, const attributes::CopyPart& part) {
+  if (part.length == 0) return;
+  Instruction instruction;
+  instruction.launch = target_.kernels.find("copy_part", DType::i64).launch;
+  instruction.first_operand = add_operand(from, source, {});
+  add_operand(to, target, {});
+  instruction.inputs = instruction.outputs = 1;
+  plan_.attributes.push_back(Attributes::of(part));
+  instruction.attributes = static_cast<std::int32_t>(plan_.attributes.size() - 1);
+  instruction.name = name("copy_part");
+  emit(instruction);
+}
+
+void Lowering::zero(Place to, const Tensor& target) {
+  Instruction instruction;
+  instruction.launch = target_.kernels.find("zero", DType::i64).launch;
+  instruction.first_operand = add_operand(to, target, {});
+  instruction.outputs = 1;
+  plan_.attributes.emplace_back();
+  instruction.attributes = static_cast<std::int32_t>(plan_.attributes.size() - 1);
+  instruction.name = name("zero");
+  emit(instruction);
+}
+
+void Lowering::post(CallKind kind, const ConversionStep& step, Place in, Place out, const Tensor& in_tensor,
+                    const Tensor& out_tensor, std::vector<std::int64_t> send_counts, std::vector<std::int64_t> receive_counts) {
+  Instruction instruction;
+  instruction.kind = Instruction::Kind::post;
+  instruction.stream = StreamRole::collective;
+  const std::int64_t count = std::max(in_tensor.count(), out_tensor.count());
+  const std::int64_t bytes = target_.collective_workspace(kind, count, in_tensor.dtype, mesh_.size_of(step.axes.set()));
+  Place workspace;
+  if (in_slots_) {
+    workspace = slots_[next_slot_];
+    TESSERA_CHECK(bytes <= storage_.bytes(workspace.buffer), "a call outgrew its slot");
+    for (auto pending = pending_.begin(); pending != pending_.end(); ++pending)
+      if (pending->second.event == slot_events_[next_slot_]) {
+        wait_for(pending->first);
+        break;
+      }
+    slot_events_[next_slot_] = plan_.events;
+    next_slot_ = (next_slot_ + 1) % slots_.size();
+  } else if (bytes > 0) {
+    workspace = {storage_.add(Tag::communication, bytes, position()), 0};
+  }
+  instruction.first_operand = add_operand(in, in_tensor, {});
+  add_operand(out, out_tensor, {});
+  add_operand(workspace, {nullptr, {bytes}, {}, DType::u8}, {});
+  instruction.inputs = 1;
+  instruction.outputs = 2;
+  instruction.event = plan_.events++;
+  instruction.call = static_cast<std::int32_t>(plan_.calls.size());
+  instruction.layer = graph_.nodes[static_cast<std::size_t>(node_)].layer;
+  plan_.calls.push_back({kind, step.axes.set(), step.merge == Merge::sum ? ReduceOp::sum : ReduceOp::max, -1,
+                         in_tensor.count() * size_of(in_tensor.dtype), std::move(send_counts), std::move(receive_counts)});
+  if (std::find(plan_.communicators.begin(), plan_.communicators.end(), step.axes.set()) == plan_.communicators.end())
+    plan_.communicators.push_back(step.axes.set());
+  instruction.name = name(fmt::format("{}({})", name_of(kind), mesh_.describe(step.axes.set())));
+  emit(instruction);
+  Pending pending{instruction.event, {in.buffer, out.buffer}};
+  if (workspace) pending.buffers.push_back(workspace.buffer);
+  pending_[out.buffer] = pending;
+}
+
+/// Waits for the open event that writes this buffer, if there is one.
+void Lowering::wait_for(std::int32_t buffer) {
+  const auto found = pending_.find(buffer);
+  if (found == pending_.end()) return;
+  Instruction instruction;
+  instruction.kind = Instruction::Kind::wait;
+  instruction.event = found->second.event;
+  instruction.first_operand = static_cast<std::int32_t>(plan_.operands.size());
+  instruction.name = name("wait");
+  for (std::int32_t held : found->second.buffers) storage_.use(held, position());
+  pending_.erase(found);
+  emit(instruction);
+}
+
+void Lowering::reserve_slots(std::int64_t bytes) {
+  for (int slot = 0; slot < 2; ++slot) {
+    slots_.push_back({storage_.add_fixed(storage_.reserve(Tag::communication, bytes), bytes), 0});
+    slot_events_.push_back(-1);
+  }
+}
+
+}  // namespace tessera

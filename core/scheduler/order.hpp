@@ -1,0 +1,27 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the pass that cuts the graph into programs: lists of live nodes in the order in which they run.
+// Used: the scheduler.
+// Must not know: actions, addresses; any op by name.
+#pragma once
+
+#include <vector>
+
+#include "core/scheduler/plan.hpp"
+
+namespace tessera {
+
+/// The nodes of one program, by index in the graph.
+struct NodeList {
+  ProgramKind kind = ProgramKind::forward;
+  int chunk = 0;
+  std::vector<std::int32_t> nodes;
+};
+
+/// Drops what nobody needs (needed are accumulators, ops that write in place, and `outputs`) and cuts the rest by phase
+/// and chunk. In the head the backward of each piece of tokens follows its forward at once, in the forward program, so
+/// that only one piece's logits are alive. Empty programs are left out, except forward.
+std::vector<NodeList> cut_into_programs(const Graph& graph, const std::vector<Value>& outputs);
+
+}  // namespace tessera

@@ -1,0 +1,156 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  what one rank does in a step, as a value: programs of instructions, and actions that run them.
+// Used: executor, simulator, verifier, timeline and printer read it; nobody changes it.
+// Must not know: how it was derived.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/comm/communicator.hpp"
+#include "core/device/kernel.hpp"
+#include "core/graph/graph.hpp"
+
+namespace tessera {
+
+/// What memory is for. Each tag is one contiguous region of the arena.
+enum class Tag : std::uint8_t { weights, gradients, optimizer, state, inputs, activations, communication, scratch, workspace };
+inline constexpr int k_tags = 9;
+
+constexpr std::string_view name_of(Tag tag) {
+  constexpr std::string_view names[] = {"weights",     "gradients",     "optimizer", "state",    "inputs",
+                                        "activations", "communication", "scratch",   "workspace"};
+  return names[static_cast<int>(tag)];
+}
+
+/// A place in the arena. `activations` are relative to the action's frame, `inputs` to its micro-batch.
+struct Address {
+  Tag tag = Tag::scratch;
+  std::int64_t offset = -1;  ///< bytes; -1: absent
+
+  explicit operator bool() const { return offset >= 0; }
+  friend bool operator==(Address, Address) = default;
+};
+
+struct Operand {
+  Address at;
+  Tensor tensor;  ///< local shape, start and dtype; its data pointer is filled when the plan is bound to memory
+  Value value;    ///< in the graph that the plan was made from, for printing
+};
+
+/// A collective or a message, with everything but the pointers.
+struct Call {
+  CallKind kind = CallKind::all_reduce;
+  AxisSet axes;
+  ReduceOp op = ReduceOp::sum;
+  int peer = -1;                  ///< of send and receive: rank in the communicator
+  std::int64_t bytes = 0;         ///< that the rank hands over, for printing and simulation
+  std::vector<std::int64_t> send_counts, receive_counts;
+};
+
+struct Instruction {
+  enum class Kind : std::uint8_t {
+    kernel,  ///< runs `launch`
+    post,    ///< starts `calls[call]`; its completion is event `event`
+    wait,    ///< returns when event `event` has happened
+  };
+  Kind kind = Kind::kernel;
+  StreamRole stream = StreamRole::compute;
+  std::uint8_t inputs = 0, outputs = 0;
+  std::int32_t first_operand = 0;
+  std::int32_t attributes = -1;
+  Kernel launch = nullptr;
+  Address workspace;
+  std::int64_t workspace_bytes = 0;
+  std::uint32_t accumulate = 0;              ///< outputs that are added into, always
+  std::uint32_t accumulate_after_first = 0;  ///< and those from the second micro-batch on
+  std::int32_t call = -1;
+  std::int32_t event = -1;
+  std::int32_t name = -1;  ///< in Plan::names
+  std::int32_t layer = k_embedding;
+  double flops = 0;
+};
+
+enum class ProgramKind : std::uint8_t { count, seed, forward, backward, reduce, update };
+
+constexpr std::string_view name_of(ProgramKind kind) {
+  constexpr std::string_view names[] = {"count", "seed", "forward", "backward", "reduce", "update"};
+  return names[static_cast<int>(kind)];
+}
+
+/// A run of instructions. Programs may be parts of others: a backward that is cut where a bucket is complete.
+struct Program {
+  ProgramKind kind = ProgramKind::forward;
+  std::int16_t chunk = 0;
+  std::int32_t first = 0, count = 0;
+};
+
+/// A program for one micro-batch in one frame.
+struct Action {
+  std::int32_t program = 0;
+  std::int32_t micro_batch = 0;
+  std::int32_t frame = 0;
+};
+
+/// A parameter's part on this rank, inside its bucket.
+struct BucketMember {
+  std::int32_t parameter = -1;
+  std::int64_t offset = 0;  ///< elements from the bucket's start
+  Slab slab;                ///< of the parameter's global index space
+};
+
+/// Parameters that are reduced and updated together: a 1-D run of elements.
+struct Bucket {
+  std::vector<BucketMember> members;
+  std::int64_t elements = 0;  ///< with the gaps that align members
+  bool trained = true;      ///< has a gradient
+  bool decays = true;
+  DType dtype = DType::f32;  ///< of weights, gradients and states: the accumulation type
+  AxisSet partial;     ///< axes over which the gradient is partial
+  AxisList split;      ///< axes that split its parameters, outer first
+  Address weights, gradients;
+  std::vector<Address> states;
+};
+
+struct MemoryPlan {
+  std::array<std::int64_t, k_tags> bytes{};  ///< planned peak of each tag
+  std::int64_t frame = 0;                    ///< bytes of one frame
+  std::int64_t micro_batch = 0;              ///< bytes of the inputs of one micro-batch
+  int frames = 1;
+
+  std::int64_t& operator[](Tag tag) { return bytes[static_cast<std::size_t>(tag)]; }
+  std::int64_t operator[](Tag tag) const { return bytes[static_cast<std::size_t>(tag)]; }
+  std::int64_t total() const;
+};
+
+/// A range of memory that nobody reads any more after an instruction: what poisoning overwrites.
+struct Release {
+  std::int32_t after = 0;
+  Address at;
+  std::int64_t bytes = 0;
+};
+
+struct Plan {
+  int rank = 0;
+  std::vector<Operand> operands;
+  std::vector<Attributes> attributes;
+  std::vector<Call> calls;
+  std::vector<std::string> names;
+  std::vector<Instruction> code;
+  std::vector<Program> programs;
+  std::vector<Action> actions;
+  std::vector<Bucket> buckets;
+  std::vector<AxisSet> communicators;  ///< those that calls name, in the order in which all ranks make them
+  std::int32_t events = 0;
+  MemoryPlan memory;
+  std::vector<Release> releases;
+  std::vector<Operand> inputs;  ///< by the graph's order of inputs
+  std::vector<std::string> input_names;
+  Address loss, count, decision;  ///< f64 scalars of the step: Σ token loss, valid tokens, [norm, scale, skip]
+  std::vector<Operand> outputs;   ///< values asked for by name (logits)
+};
+
+}  // namespace tessera
