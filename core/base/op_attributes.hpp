@@ -8,6 +8,8 @@
 
 #include <cstdint>
 
+#include "core/base/dtype.hpp"
+
 namespace tessera::attributes {
 
 /// embed_grad: extent of the vocabulary, which appears in no input.
@@ -43,6 +45,11 @@ struct Dropout {
   std::uint64_t site = 0;    ///< hash of the place's name
   double probability = 0;    ///< of dropping
   std::int64_t width = 0;    ///< global extent of the feature dim
+};
+
+/// cast: the dtype of the result.
+struct Cast {
+  DType to = DType::f32;
 };
 
 struct Pieces {

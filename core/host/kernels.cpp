@@ -10,9 +10,20 @@ namespace {
 constexpr auto k_tables = std::to_array({
     add_kernels,
     add_bias_kernels,
+    cast_kernels,
+    dropout_kernels,
+    embed_kernels,
     gelu_kernels,
+    layer_norm_kernels,
     linear_kernels,
+    masked_sum_kernels,
+    rms_norm_kernels,
+    rope_kernels,
+    softmax_sums_kernels,
+    sum_squares_kernels,
     swiglu_kernels,
+    token_loss_kernels,
+    view_kernels,
 });
 
 }  // namespace

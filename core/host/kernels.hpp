@@ -19,9 +19,20 @@ std::span<const KernelEntry> kernels();
 
 std::span<const KernelEntry> add_kernels();
 std::span<const KernelEntry> add_bias_kernels();
+std::span<const KernelEntry> cast_kernels();
+std::span<const KernelEntry> dropout_kernels();
+std::span<const KernelEntry> embed_kernels();
 std::span<const KernelEntry> gelu_kernels();
+std::span<const KernelEntry> layer_norm_kernels();
 std::span<const KernelEntry> linear_kernels();
+std::span<const KernelEntry> masked_sum_kernels();
+std::span<const KernelEntry> rms_norm_kernels();
+std::span<const KernelEntry> rope_kernels();
+std::span<const KernelEntry> softmax_sums_kernels();
+std::span<const KernelEntry> sum_squares_kernels();
 std::span<const KernelEntry> swiglu_kernels();
+std::span<const KernelEntry> token_loss_kernels();
+std::span<const KernelEntry> view_kernels();
 
 /// One entry per floating dtype: `make.operator()<T>()` gives that of element type T.
 template <class Make>

@@ -5,16 +5,10 @@
 #include "core/host/gemm.hpp"
 #include "core/host/host_device.hpp"
 #include "core/host/kernels.hpp"
+#include "core/host/rows.hpp"
 
 namespace tessera::host {
 namespace {
-
-/// Rows of a tensor whose last dim is contracted or produced.
-std::int64_t rows_of(const Tensor& tensor) {
-  std::int64_t rows = 1;
-  for (int dim = 0; dim + 1 < tensor.shape.rank(); ++dim) rows *= tensor.shape[dim];
-  return rows;
-}
 
 template <class T>
 void linear(const KernelCall& call) {

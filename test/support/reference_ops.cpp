@@ -3,7 +3,10 @@
 #include "test/support/reference_ops.hpp"
 
 #include <cmath>
+#include <limits>
 #include <numbers>
+
+#include "core/base/counter_rng.hpp"
 
 namespace tessera::test::reference {
 namespace {
@@ -82,6 +85,136 @@ Values gelu_tanh(const Values& x) {
   Values y = x;
   for (double& v : y) v = 0.5 * v * (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (v + 0.044715 * v * v * v)));
   return y;
+}
+
+Values embed(const Values& table, const Values& ids, std::int64_t width, std::int64_t first_row) {
+  Values y = zeros(count_of(ids) * width);
+  for (std::int64_t token = 0; token < count_of(ids); ++token)
+    for (std::int64_t i = 0; i < width; ++i) {
+      const std::int64_t row = static_cast<std::int64_t>(at(ids, token)) - first_row;
+      if (row >= 0 && row * width < count_of(table)) at(y, token * width + i) = at(table, row * width + i);
+    }
+  return y;
+}
+
+Values embed_grad(const Values& dy, const Values& ids, std::int64_t rows, std::int64_t width, std::int64_t first_row) {
+  Values gradient = zeros(rows * width);
+  for (std::int64_t token = 0; token < count_of(ids); ++token)
+    for (std::int64_t i = 0; i < width; ++i) {
+      const std::int64_t row = static_cast<std::int64_t>(at(ids, token)) - first_row;
+      if (row >= 0 && row < rows) at(gradient, row * width + i) += at(dy, token * width + i);
+    }
+  return gradient;
+}
+
+Normalized rms_norm(const Values& x, const Values& gain, double epsilon) {
+  const std::int64_t width = count_of(gain), rows = width == 0 ? 0 : count_of(x) / width;
+  Normalized result{x, {}, zeros(rows)};
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double squares = 0;
+    for (std::int64_t i = 0; i < width; ++i) squares += at(x, r * width + i) * at(x, r * width + i);
+    at(result.rstd, r) = 1 / std::sqrt(squares / static_cast<double>(width) + epsilon);
+    for (std::int64_t i = 0; i < width; ++i) at(result.y, r * width + i) *= at(result.rstd, r) * at(gain, i);
+  }
+  return result;
+}
+
+Normalized layer_norm(const Values& x, const Values& gain, const Values& bias, double epsilon) {
+  const std::int64_t width = count_of(gain), rows = width == 0 ? 0 : count_of(x) / width;
+  Normalized result{x, zeros(rows), zeros(rows)};
+  for (std::int64_t r = 0; r < rows; ++r) {
+    double sum = 0, squares = 0;
+    for (std::int64_t i = 0; i < width; ++i) sum += at(x, r * width + i);
+    const double mean = sum / static_cast<double>(width);
+    for (std::int64_t i = 0; i < width; ++i) squares += std::pow(at(x, r * width + i) - mean, 2);
+    at(result.mean, r) = mean;
+    at(result.rstd, r) = 1 / std::sqrt(squares / static_cast<double>(width) + epsilon);
+    for (std::int64_t i = 0; i < width; ++i)
+      at(result.y, r * width + i) = (at(x, r * width + i) - mean) * at(result.rstd, r) * at(gain, i) + at(bias, i);
+  }
+  return result;
+}
+
+Values rope(const Values& x, const Values& position, std::int64_t heads, std::int64_t head_dim, double theta,
+            double sign) {
+  Values y = x;
+  const std::int64_t half = head_dim / 2;
+  for (std::int64_t token = 0; token < count_of(position); ++token)
+    for (std::int64_t head = 0; head < heads; ++head)
+      for (std::int64_t j = 0; j < half; ++j) {
+        const double power = -2 * static_cast<double>(j) / static_cast<double>(head_dim);
+        const double angle = sign * at(position, token) * std::pow(theta, power);
+        const std::int64_t first = (token * heads + head) * head_dim + j;
+        const double a = at(x, first), c = at(x, first + half);
+        at(y, first) = a * std::cos(angle) - c * std::sin(angle);
+        at(y, first + half) = c * std::cos(angle) + a * std::sin(angle);
+      }
+  return y;
+}
+
+Values dropout(const Values& x, const Values& index, const Values& sample, const DropoutPlace& place) {
+  Values y = x;
+  const std::int64_t tokens = count_of(index), width = tokens == 0 ? 0 : count_of(x) / tokens;
+  for (std::int64_t token = 0; token < tokens; ++token) {
+    const CounterRng rng(place.seed, place.site, static_cast<std::uint64_t>(at(sample, token % count_of(sample))));
+    for (std::int64_t i = 0; i < width; ++i) {
+      const std::int64_t element = static_cast<std::int64_t>(at(index, token)) * place.width + place.first + i;
+      const bool kept = rng.uniform(static_cast<std::uint64_t>(element)) >= place.probability;
+      at(y, token * width + i) *= kept ? 1 / (1 - place.probability) : 0;
+    }
+  }
+  return y;
+}
+
+Values row_max(const Values& x, std::int64_t rows) {
+  Values largest(static_cast<std::size_t>(rows), -std::numeric_limits<double>::infinity());
+  const std::int64_t width = rows == 0 ? 0 : count_of(x) / rows;
+  for (std::int64_t i = 0; i < count_of(x); ++i) at(largest, i / width) = std::max(at(largest, i / width), at(x, i));
+  return largest;
+}
+
+SoftmaxSums softmax_sums(const Values& logits, const Values& shift, const Values& targets, std::int64_t first_column) {
+  const std::int64_t rows = count_of(shift), width = rows == 0 ? 0 : count_of(logits) / rows;
+  SoftmaxSums result{logits, zeros(rows), zeros(rows)};
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t i = 0; i < width; ++i) {
+      at(result.e, r * width + i) = std::exp(at(logits, r * width + i) - at(shift, r));
+      at(result.z, r) += at(result.e, r * width + i);
+    }
+    const std::int64_t column = static_cast<std::int64_t>(at(targets, r)) - first_column;
+    if (column >= 0 && column < width) at(result.t, r) = at(logits, r * width + column);
+  }
+  return result;
+}
+
+Values softmax_sums_grad(const Values& e, const Values& dz, const Values& dt, const Values& targets,
+                         std::int64_t first_column) {
+  const std::int64_t rows = count_of(dz), width = rows == 0 ? 0 : count_of(e) / rows;
+  Values gradient = e;
+  for (std::int64_t r = 0; r < rows; ++r) {
+    for (std::int64_t i = 0; i < width; ++i) at(gradient, r * width + i) *= at(dz, r);
+    const std::int64_t column = static_cast<std::int64_t>(at(targets, r)) - first_column;
+    if (column >= 0 && column < width) at(gradient, r * width + column) += at(dt, r);
+  }
+  return gradient;
+}
+
+Values token_loss(const Values& z, const Values& shift, const Values& t) {
+  Values loss = z;
+  for (std::size_t i = 0; i < z.size(); ++i) loss[i] = std::log(z[i]) + shift[i] - t[i];
+  return loss;
+}
+
+double masked_sum(const Values& x, const Values& mask) {
+  double sum = 0;
+  for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * mask[i];
+  return sum;
+}
+
+double sum_squares(const Values& x) {
+  double sum = 0;
+  for (const double value : x) sum += value * value;
+  return sum;
 }
 
 }  // namespace tessera::test::reference

@@ -1,0 +1,73 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  tensors seen as rows of their last dim, and sums over rows and columns whose order no thread count changes.
+// Used: kernels of the host.
+// Must not know: what is summed.
+#pragma once
+
+#include "core/device/kernel.hpp"
+#include "core/host/elementwise.hpp"
+
+namespace tessera::host {
+
+/// Extent of the last dim.
+inline std::int64_t width_of(const Tensor& tensor) {
+  return tensor.shape[tensor.shape.rank() - 1];
+}
+
+/// Product of all other extents.
+inline std::int64_t rows_of(const Tensor& tensor) {
+  std::int64_t rows = 1;
+  for (int dim = 0; dim + 1 < tensor.shape.rank(); ++dim) rows *= tensor.shape[dim];
+  return rows;
+}
+
+/// The sum of all lanes, by halves.
+template <class A>
+A sum_of_lanes(const Vector<A>& vector) {
+  A lanes[k_lanes<A>];
+  std::memcpy(lanes, &vector, sizeof lanes);
+  for (int half = k_lanes<A> / 2; half > 0; half /= 2)
+    for (int lane = 0; lane < half; ++lane) lanes[lane] += lanes[lane + half];
+  return lanes[0];
+}
+
+/// Σ over i < count of function(x[i]…), a function of vectors that is 0 for zeros. The order of the sum depends on
+/// `count` only: four vectors of partial sums in turn.
+template <class A, class Function, class... In>
+A sum_over(std::int64_t count, const Function& function, const In*... x) {
+  constexpr std::int64_t lanes = k_lanes<A>;
+  Vector<A> sums[4] = {};
+  std::int64_t i = 0;
+  for (; i + 4 * lanes <= count; i += 4 * lanes)
+    for (int k = 0; k < 4; ++k) sums[k] += function(load(x + i + k * lanes)...);
+  for (int k = 0; i < count; i += lanes, ++k)
+    sums[k] += i + lanes <= count ? function(load(x + i)...) : function(load_part(x + i, count - i)...);
+  return sum_of_lanes<A>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+}
+
+/// Rows that are summed in order before blocks are: enough work for a thread, few enough blocks to add up.
+inline std::int64_t rows_per_block(std::int64_t rows) {
+  return std::max<std::int64_t>(16, (rows + 63) / 64);
+}
+inline std::int64_t row_blocks(std::int64_t rows) {
+  const std::int64_t block = rows_per_block(rows);
+  return (rows + block - 1) / block;
+}
+
+/// target[i] = (what it was, or 0) + Σ over blocks of partial[block·width + i], blocks in order.
+template <class A>
+void add_blocks(int threads, const A* partial, std::int64_t blocks, std::int64_t width, A* target, bool accumulate) {
+  if (target == nullptr) return;
+  parallel_ranges(threads, width, blocks, [&](std::int64_t begin, std::int64_t end) {
+    if (!accumulate) std::fill(target + begin, target + end, A(0));
+    for (std::int64_t block = 0; block < blocks; ++block) {
+      const A* const from = partial + block * width;
+#pragma omp simd
+      for (std::int64_t i = begin; i < end; ++i) target[i] += from[i];
+    }
+  });
+}
+
+}  // namespace tessera::host
