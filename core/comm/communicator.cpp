@@ -251,13 +251,13 @@ bool Communicator::agree(bool ok) {
   return all;
 }
 
-std::unique_ptr<Communicator> Communicator::split(int color, int key) {
+std::unique_ptr<Communicator> Communicator::split(int color, int key, std::string_view name) {
   const auto record = begin({.kind = CallKind::split, .in = {}});
   const WaitMark mark(recorder_, record);
   auto part = do_split(color, key);
   end(record);
   if (part != nullptr && recorder_ != nullptr) {
-    part->set_recorder(recorder_, fmt::format("{}.{}", recorder_name_, color));
+    part->set_recorder(recorder_, fmt::format("{}.{}", name.empty() ? recorder_name_ : name, color));
   }
   return part;
 }

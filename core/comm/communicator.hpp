@@ -146,7 +146,7 @@ class Communicator {
 
   /// Members of equal `color` become a group, ordered by `key`, then rank; a member with a negative colour gets null.
   /// Collective, and for the start of a run: no member may have calls outstanding.
-  std::unique_ptr<Communicator> split(int color, int key);
+  std::unique_ptr<Communicator> split(int color, int key, std::string_view name = {});
 
   /// Calls made and bytes handed over since the start (what this rank passed in).
   std::int64_t calls() const { return calls_; }

@@ -35,7 +35,7 @@ enum class OptionLevel : std::uint8_t { user, tuning, developer };
 enum class OptionRanks : std::uint8_t { equal, local };
 
 /// What an option's value can be: boolean, integer and bytes, real and duration, text and choice and path, list.
-using Value = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
+using OptionValue = std::variant<bool, std::int64_t, double, std::string, std::vector<std::string>>;
 
 /// A flag by which another trainer knows the same thing. `--flag V` gives `value` with "{}" replaced by V; a value
 /// without "{}" is given by the bare flag ("bf16" sets train.precision to bf16).

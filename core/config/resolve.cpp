@@ -99,7 +99,7 @@ class Resolver {
     in_progress_.erase(option.name);
   }
 
-  Value fallback_of(const Option& option) {
+  OptionValue fallback_of(const Option& option) {
     const Fallback fallback = Fallback::parse(option.fallback);
     std::string text(fallback.value);
     if (!fallback.reference.empty()) text = settled_text(option, fallback.reference);
@@ -138,7 +138,7 @@ class Resolver {
   }
 
   struct Given {
-    std::optional<Value> value;
+    std::optional<OptionValue> value;
     Origin origin;
   };
 

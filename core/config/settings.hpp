@@ -20,7 +20,7 @@ namespace tessera {
 class Settings {
  public:
   struct Entry {
-    Value value;
+    OptionValue value;
     Origin origin;
     OptionRanks ranks = OptionRanks::equal;
     mutable bool used = false;

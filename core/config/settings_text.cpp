@@ -30,7 +30,7 @@ class Packer {
     bytes_.insert(bytes_.end(), first, first + text.size());
   }
 
-  void value(const Value& value) {
+  void value(const OptionValue& value) {
     number(value.index());
     struct Writer {
       Packer& packer;
@@ -71,7 +71,7 @@ class Unpacker {
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
 
-  Value value() {
+  OptionValue value() {
     switch (number()) {
       case 0:
         return number_below(2) == 1;

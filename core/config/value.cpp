@@ -56,13 +56,13 @@ std::string range_of(const Option& option) {
 template <class T>
 ParsedValue in_range(const Option& option, std::string_view text, T number) {
   const auto real = static_cast<double>(number);
-  if (real >= option.min && real <= option.max) return {.value = Value(number), .problem = {}, .hint = {}};
+  if (real >= option.min && real <= option.max) return {.value = OptionValue(number), .problem = {}, .hint = {}};
   return must_be(range_of(option), text, {});
 }
 
 ParsedValue parse_choice(const Option& option, std::string_view text) {
   if (std::find(option.choices.begin(), option.choices.end(), text) != option.choices.end())
-    return {.value = Value(std::string(text)), .problem = {}, .hint = {}};
+    return {.value = OptionValue(std::string(text)), .problem = {}, .hint = {}};
   return must_be("one of " + joined(option.choices, ", "), text, {});
 }
 
@@ -75,7 +75,7 @@ ParsedValue parse_list(std::string_view text) {
     items.emplace_back(item);
     text.remove_prefix(comma == std::string_view::npos ? text.size() : comma + 1);
   }
-  return {.value = Value(std::move(items)), .problem = {}, .hint = {}};
+  return {.value = OptionValue(std::move(items)), .problem = {}, .hint = {}};
 }
 
 }  // namespace
@@ -156,7 +156,7 @@ ParsedValue parse_value(const Option& option, std::string_view text) {
       if (const auto number = parse_duration(text)) return in_range(option, text, *number);
       return must_be("a duration", text, "Durations are written as 90s, 30m, 1h30m, or as plain seconds.");
     case OptionType::boolean:
-      if (const auto boolean = parse_boolean(text)) return {.value = Value(*boolean), .problem = {}, .hint = {}};
+      if (const auto boolean = parse_boolean(text)) return {.value = OptionValue(*boolean), .problem = {}, .hint = {}};
       return must_be("on or off", text, {});
     case OptionType::choice:
       return parse_choice(option, text);
@@ -166,10 +166,10 @@ ParsedValue parse_value(const Option& option, std::string_view text) {
     case OptionType::path:
       break;
   }
-  return {.value = Value(std::string(text)), .problem = {}, .hint = {}};
+  return {.value = OptionValue(std::string(text)), .problem = {}, .hint = {}};
 }
 
-std::string to_text(const Value& value) {
+std::string to_text(const OptionValue& value) {
   struct Writer {
     std::string operator()(bool boolean) const { return boolean ? "on" : "off"; }
     std::string operator()(std::int64_t number) const { return std::to_string(number); }

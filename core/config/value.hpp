@@ -24,7 +24,7 @@ std::optional<double> parse_duration(std::string_view text);     ///< seconds, f
 
 /// A value, or why there is none.
 struct ParsedValue {
-  std::optional<Value> value;
+  std::optional<OptionValue> value;
   std::string problem;  ///< continues "model.layers ": "must be an integer, not 'ten'"
   std::string hint;
 };
@@ -33,7 +33,7 @@ struct ParsedValue {
 ParsedValue parse_value(const Option& option, std::string_view text);
 
 /// Shortest text that parses to the same value.
-std::string to_text(const Value& value);
+std::string to_text(const OptionValue& value);
 
 /// Without white space at both ends.
 std::string_view trimmed(std::string_view text);

@@ -15,6 +15,12 @@
 
 namespace tessera {
 
+/// Kernels that a module brings for a device: enrolled as a factory of this type.
+struct KernelSet {
+  std::string_view device;  ///< "host"
+  std::span<const KernelEntry> entries;
+};
+
 class KernelTable {
  public:
   /// Throws Error{configuration} when a kernel for (op, dtype) is already there.

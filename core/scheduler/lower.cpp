@@ -27,6 +27,11 @@ Lowering::Lowering(const Graph& graph, const Mesh& mesh, int rank, const Target&
 
 void Lowering::fix(Value v, Address address) { places_[v] = {storage_.add_fixed(address, local_bytes(v)), 0}; }
 
+Operand Lowering::place_input(Value v, std::int64_t offset) {
+  fix(v, {Tag::inputs, offset});
+  return operand(v);
+}
+
 void Lowering::fix_accumulator(std::int32_t accumulator, Address address) {
   const Accumulator& a = graph_.accumulators[static_cast<std::size_t>(accumulator)];
   const std::int64_t bytes = slab_of(mesh_, a.layout, a.type.shape, rank_).extent.count() * size_of(a.type.dtype);
@@ -218,10 +223,8 @@ Operand Lowering::operand(Value v) { return {storage_.address(places_.at(v)), te
 
 void Lowering::finish() {
   for (std::size_t i = 0; i < plan_.operands.size(); ++i) plan_.operands[i].at = storage_.address(operand_places_[i]);
-  const MemoryPlan micro_batches = plan_.memory;
   plan_.memory = storage_.memory();
   plan_.memory.frame = plan_.memory[Tag::activations];
-  plan_.memory.micro_batch = micro_batches.micro_batch;
   plan_.releases = storage_.releases();
 }
 

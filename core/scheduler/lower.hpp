@@ -36,6 +36,9 @@ class Lowering {
   /// Tells where a value lies that no node produces, or that must lie at a certain place.
   void fix(Value v, Address address);
 
+  /// Lays an input of micro-batches at `offset` of their inputs.
+  Operand place_input(Value v, std::int64_t offset);
+
   /// Where the gradient of a parameter, or a scalar accumulator, lies.
   void fix_accumulator(std::int32_t accumulator, Address address);
 

@@ -147,10 +147,10 @@ struct Plan {
   std::int32_t events = 0;
   MemoryPlan memory;
   std::vector<Release> releases;
-  std::vector<Operand> inputs;  ///< by the graph's order of inputs
+  std::vector<Operand> inputs;  ///< what a micro-batch brings, in the order of the model's inputs
   std::vector<std::string> input_names;
-  Address loss, count, decision;  ///< f64 scalars of the step: Σ token loss, valid tokens, [norm, scale, skip]
-  std::vector<Operand> outputs;   ///< values asked for by name (logits)
+  Operand loss, count, decision;  ///< f64: Σ token loss, valid tokens, [norm, factor, skip]; absent where not computed
+  Operand logits;                 ///< of a generating model; else absent
 };
 
 }  // namespace tessera

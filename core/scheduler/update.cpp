@@ -50,10 +50,10 @@ Value add_count(Placer& placer, Value mask) {
   return placer.graph().accumulators[static_cast<std::size_t>(accumulator)].total;
 }
 
-Value add_seed(Placer& placer, Value count) {
+Seed add_seed(Placer& placer, Value count) {
   placer.context = {Phase::seed};
   const Value whole = placer.convert(count, Layout{});
-  return one(placer, ops::loss_seed, {whole});
+  return {whole, one(placer, ops::loss_seed, {whole})};
 }
 
 Value add_loss_report(Placer& placer, Value loss_total) {

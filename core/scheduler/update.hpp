@@ -15,8 +15,11 @@ namespace tessera {
 /// Σ mask over the global batch, as an accumulator. Returns the accumulator's total.
 Value add_count(Placer& placer, Value mask);
 
-/// loss scale ÷ count: the gradient that every loss starts from.
-Value add_seed(Placer& placer, Value count);
+/// The whole count, and loss scale ÷ count: the gradient that every loss starts from.
+struct Seed {
+  Value count, gradient;
+};
+Seed add_seed(Placer& placer, Value count);
 
 /// A bucket as values of the graph: [parts, elements], split on dim 0 by the axes that split its parameters, so that
 /// the rules of ops see what is one tensor's shards and what is replicated.

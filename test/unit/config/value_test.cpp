@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-TEST(Value, IntegersAreWholeAndDecimal) {
+TEST(OptionValue, IntegersAreWholeAndDecimal) {
   EXPECT_EQ(parse_integer("-12"), -12);
   EXPECT_EQ(parse_integer("+7"), 7);
   EXPECT_EQ(parse_integer("9223372036854775807"), std::numeric_limits<std::int64_t>::max());
@@ -17,16 +17,16 @@ TEST(Value, IntegersAreWholeAndDecimal) {
     EXPECT_EQ(parse_integer(bad), std::nullopt) << bad;
 }
 
-TEST(Value, RealsAreFiniteAndKnowNoLocale) {
+TEST(OptionValue, RealsAreFiniteAndKnowNoLocale) {
   std::setlocale(LC_ALL, "de_DE.UTF-8");
   EXPECT_EQ(parse_real("0.5"), 0.5);
   EXPECT_EQ(parse_real("3e-4"), 3e-4);
-  EXPECT_EQ(to_text(Value(0.25)), "0.25");
+  EXPECT_EQ(to_text(OptionValue(0.25)), "0.25");
   for (const char* bad : {"", "0,5", "inf", "nan", "1e999", "1.5 "}) EXPECT_EQ(parse_real(bad), std::nullopt) << bad;
   std::setlocale(LC_ALL, "C");
 }
 
-TEST(Value, SizesHaveBinaryUnits) {
+TEST(OptionValue, SizesHaveBinaryUnits) {
   EXPECT_EQ(parse_bytes("4096"), 4096);
   EXPECT_EQ(parse_bytes("512B"), 512);
   EXPECT_EQ(parse_bytes("64KiB"), 64 << 10);
@@ -37,7 +37,7 @@ TEST(Value, SizesHaveBinaryUnits) {
     EXPECT_EQ(parse_bytes(bad), std::nullopt) << bad;
 }
 
-TEST(Value, DurationsAreSeconds) {
+TEST(OptionValue, DurationsAreSeconds) {
   EXPECT_EQ(parse_duration("90"), 90);
   EXPECT_EQ(parse_duration("90s"), 90);
   EXPECT_EQ(parse_duration("1.5h"), 5400);
@@ -46,22 +46,22 @@ TEST(Value, DurationsAreSeconds) {
     EXPECT_EQ(parse_duration(bad), std::nullopt) << bad;
 }
 
-TEST(Value, BooleansAreWords) {
+TEST(OptionValue, BooleansAreWords) {
   for (const char* yes : {"on", "ON", "true", "yes", "1"}) EXPECT_EQ(parse_boolean(yes), true) << yes;
   for (const char* no : {"off", "False", "no", "0"}) EXPECT_EQ(parse_boolean(no), false) << no;
   EXPECT_EQ(parse_boolean("maybe"), std::nullopt);
   EXPECT_EQ(parse_boolean(""), std::nullopt);
 }
 
-TEST(Value, ListsAreSplitAtCommas) {
+TEST(OptionValue, ListsAreSplitAtCommas) {
   const Option option{.name = "a.b", .type = OptionType::list};
-  EXPECT_EQ(*parse_value(option, " x , y z ").value, Value(std::vector<std::string>{"x", "y z"}));
-  EXPECT_EQ(*parse_value(option, "").value, Value(std::vector<std::string>{}));
+  EXPECT_EQ(*parse_value(option, " x , y z ").value, OptionValue(std::vector<std::string>{"x", "y z"}));
+  EXPECT_EQ(*parse_value(option, "").value, OptionValue(std::vector<std::string>{}));
   EXPECT_FALSE(parse_value(option, "x,,y").value);
 }
 
-TEST(Value, TextOfEveryValueParsesToTheSameValue) {
-  const std::vector<std::pair<OptionType, Value>> values{{OptionType::boolean, true},
+TEST(OptionValue, TextOfEveryValueParsesToTheSameValue) {
+  const std::vector<std::pair<OptionType, OptionValue>> values{{OptionType::boolean, true},
                                                          {OptionType::integer, std::int64_t{-3}},
                                                          {OptionType::real, 1e-5},
                                                          {OptionType::real, 0.1 + 0.2},
@@ -75,7 +75,7 @@ TEST(Value, TextOfEveryValueParsesToTheSameValue) {
   }
 }
 
-TEST(Value, ProblemsNameTheRuleAndTheValue) {
+TEST(OptionValue, ProblemsNameTheRuleAndTheValue) {
   Option option{.name = "a.b", .type = OptionType::integer, .min = 1};
   EXPECT_EQ(parse_value(option, "0").problem, "must be at least 1, not '0'");
   EXPECT_EQ(parse_value(option, "ten").problem, "must be an integer, not 'ten'");

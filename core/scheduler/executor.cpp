@@ -1,0 +1,146 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scheduler/executor.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+
+namespace tessera {
+namespace {
+
+std::int64_t now() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+/// Bits that are a large negative NaN in every floating type, and an impossible id.
+constexpr int k_poison = 0xff;
+
+bool moves(Tag tag) { return tag == Tag::inputs || tag == Tag::activations; }
+
+}  // namespace
+
+Executor::Executor(const Plan& plan, const Arena& arena, Device& device, const AxisCommunicators& communicators,
+                   ExecutorOptions options)
+    : plan_(plan), arena_(arena), device_(device), options_(options), events_(static_cast<std::size_t>(plan.events)) {
+  for (const Operand& operand : plan.operands) {
+    tensors_.push_back(operand.tensor);
+    tensors_.back().data = arena.at(operand.at);
+  }
+  for (const Call& call : plan.calls) communicators_.push_back(&communicators.at(call.axes));
+  open_.reserve(events_.size());
+  for (const Program& program : plan.programs) {
+    std::vector<std::int32_t>& moving = moving_.emplace_back();
+    for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
+      const Instruction& instruction = plan.code[static_cast<std::size_t>(i)];
+      for (std::int32_t o = 0; o < instruction.inputs + instruction.outputs; ++o) {
+        const std::int32_t operand = instruction.first_operand + o;
+        const Address at = plan.operands[static_cast<std::size_t>(operand)].at;
+        if (at && moves(at.tag)) moving.push_back(operand);
+      }
+    }
+  }
+  if (!options.poison) return;
+  releases_.resize(plan.code.size());
+  for (const Release& release : plan.releases) releases_[static_cast<std::size_t>(release.after)].push_back(release);
+}
+
+void Executor::run(const StepInputs& inputs) {
+  if (options_.trace != nullptr) options_.trace->clear();
+  for (std::size_t a = 0; a < plan_.actions.size(); ++a) run_program(static_cast<std::int32_t>(a), inputs);
+}
+
+/// Points operands in frames and inputs at those of the action.
+void Executor::bind(const Action& action) {
+  const std::int64_t input_shift = action.micro_batch * plan_.memory.micro_batch;
+  const std::int64_t frame_shift = action.frame * plan_.memory.frame;
+  for (std::int32_t operand : moving_[static_cast<std::size_t>(action.program)]) {
+    const auto o = static_cast<std::size_t>(operand);
+    const Address at = plan_.operands[o].at;
+    tensors_[o].data = arena_.at(at) + (at.tag == Tag::inputs ? input_shift : frame_shift);
+  }
+}
+
+void Executor::run_program(std::int32_t action_index, const StepInputs& inputs) {
+  const Action& action = plan_.actions[static_cast<std::size_t>(action_index)];
+  bind(action);
+  const Program& program = plan_.programs[static_cast<std::size_t>(action.program)];
+  for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
+    const Instruction& instruction = plan_.code[static_cast<std::size_t>(i)];
+    const std::int64_t begin = options_.trace != nullptr ? now() : 0;
+    switch (instruction.kind) {
+      case Instruction::Kind::kernel:
+        run_kernel(instruction, action, inputs);
+        progress();
+        break;
+      case Instruction::Kind::post:
+        events_[static_cast<std::size_t>(instruction.event)] = {start(instruction), true};
+        open_.push_back(instruction.event);
+        break;
+      case Instruction::Kind::wait: {
+        OpenEvent& event = events_[static_cast<std::size_t>(instruction.event)];
+        if (event.open) event.work.wait();
+        event.open = false;
+        std::erase(open_, instruction.event);
+        break;
+      }
+    }
+    if (options_.trace != nullptr && options_.trace->size() < options_.trace->capacity())
+      options_.trace->push_back({i, action_index, begin, now()});
+    if (options_.poison) poison_after(i);
+  }
+}
+
+void Executor::run_kernel(const Instruction& instruction, const Action& action, const StepInputs& inputs) {
+  const auto first = static_cast<std::size_t>(instruction.first_operand);
+  const std::uint32_t later = action.micro_batch > 0 ? instruction.accumulate_after_first : 0;
+  const KernelCall call{std::span(tensors_).subspan(first, instruction.inputs),
+                        std::span(tensors_).subspan(first + instruction.inputs, instruction.outputs),
+                        plan_.attributes[static_cast<std::size_t>(instruction.attributes)],
+                        {arena_.at(instruction.workspace), static_cast<std::size_t>(instruction.workspace_bytes)},
+                        inputs,
+                        device_.stream(instruction.stream),
+                        instruction.accumulate | later};
+  instruction.launch(call);
+}
+
+/// Operands of a post are what it reads, what it writes, and its workspace.
+Work Executor::start(const Instruction& instruction) {
+  const Call& call = plan_.calls[static_cast<std::size_t>(instruction.call)];
+  Communicator& communicator = *communicators_[static_cast<std::size_t>(instruction.call)];
+  const Tensor* operands = &tensors_[static_cast<std::size_t>(instruction.first_operand)];
+  const ConstView in{operands[0].data, operands[0].count(), operands[0].dtype};
+  const View out{operands[1].data, operands[1].count(), operands[1].dtype};
+  const CallContext context{device_.stream(instruction.stream),
+                            {static_cast<std::byte*>(operands[2].data), static_cast<std::size_t>(operands[2].count())}};
+  switch (call.kind) {
+    case CallKind::all_reduce: return communicator.all_reduce(out, call.op, context);
+    case CallKind::reduce_scatter: return communicator.reduce_scatter(in, out, call.send_counts, call.op, context);
+    case CallKind::all_gather: return communicator.all_gather(in, out, call.receive_counts, context);
+    case CallKind::all_to_all: return communicator.all_to_all(in, call.send_counts, out, call.receive_counts, context);
+    case CallKind::send: return communicator.send(in, call.peer, context);
+    case CallKind::receive: return communicator.receive(out, call.peer, context);
+    default: break;
+  }
+  throw Error(ErrorKind::internal, "a plan posts " + std::string(name_of(call.kind)));
+}
+
+/// Lets posted calls advance between kernels: nobody else does on the host.
+void Executor::progress() {
+  for (std::size_t i = 0; i < open_.size();) {
+    OpenEvent& event = events_[static_cast<std::size_t>(open_[i])];
+    if (event.work.test()) {
+      event.open = false;
+      open_.erase(open_.begin() + static_cast<std::ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+}
+
+void Executor::poison_after(std::int32_t instruction) {
+  for (const Release& release : releases_[static_cast<std::size_t>(instruction)])
+    std::memset(arena_.at(release.at), k_poison, static_cast<std::size_t>(release.bytes));
+}
+
+}  // namespace tessera

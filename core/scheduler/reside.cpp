@@ -1,0 +1,64 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scheduler/reside.hpp"
+
+#include "core/scheduler/bucket.hpp"
+
+namespace tessera {
+namespace {
+
+void lay_out_buckets(const Graph& graph, const Update& update, Lowering& lowering, Plan& plan) {
+  std::vector<std::int32_t> accumulator_of(graph.parameters.size(), -1);
+  for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
+    if (const std::int32_t p = graph.accumulators[a].parameter; p >= 0) accumulator_of[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(a);
+
+  for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
+    Bucket& bucket = plan.buckets[b];
+    const std::int64_t element = size_of(bucket.dtype), bytes = bucket.elements * element;
+    Storage& storage = lowering.storage();
+    bucket.weights = storage.reserve(Tag::weights, bytes);
+    const bool trains = bucket.trained && !update.buckets.empty();
+    if (trains) {
+      const BucketValues& values = update.buckets[b];
+      bucket.gradients = storage.reserve(Tag::gradients, bytes);
+      bucket.states.clear();
+      for (Value state : values.states) {
+        bucket.states.push_back(storage.reserve(Tag::optimizer, bytes));
+        lowering.fix(state, bucket.states.back());
+      }
+      lowering.fix(values.weights, bucket.weights);
+      lowering.fix(values.gradient, bucket.gradients);
+    }
+    for (const BucketMember& member : bucket.members) {
+      const auto p = static_cast<std::size_t>(member.parameter);
+      auto at = [&](Address base) { return Address{base.tag, base.offset + member.offset * element}; };
+      lowering.fix(graph.parameters[p].value, at(bucket.weights));
+      if (trains) lowering.fix_accumulator(accumulator_of[p], at(bucket.gradients));
+    }
+  }
+}
+
+void lay_out_inputs(const Graph& graph, int micro_batches, Lowering& lowering, Plan& plan) {
+  std::int64_t end = 0;
+  for (Value v : graph.inputs) {
+    const Operand where = lowering.place_input(v, aligned(end));
+    end = where.at.offset + where.tensor.count() * size_of(where.tensor.dtype);
+    plan.inputs.push_back(where);
+    plan.input_names.push_back(graph[v].name);
+  }
+  MemoryPlan& memory = lowering.storage().memory();
+  memory.micro_batch = aligned(end);
+  memory[Tag::inputs] = memory.micro_batch * (micro_batches - 1) + end;
+}
+
+}  // namespace
+
+void reside(const Graph& graph, const Update& update, int micro_batches, Lowering& lowering, Plan& plan) {
+  lay_out_buckets(graph, update, lowering, plan);
+  for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
+    if (graph.accumulators[a].parameter < 0)
+      lowering.fix_accumulator(static_cast<std::int32_t>(a), lowering.storage().reserve(Tag::state, size_of(DType::f64)));
+  lay_out_inputs(graph, micro_batches, lowering, plan);
+}
+
+}  // namespace tessera

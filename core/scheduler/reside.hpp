@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the pass that says where persistent values live.
+// Used: the scheduler.
+// Must not know: models, optimizers, how calls are made.
+#pragma once
+
+#include "core/scheduler/lower.hpp"
+#include "core/scheduler/update.hpp"
+
+namespace tessera {
+
+/// Lays out weights, gradients, optimizer state, scalars of the step and the inputs of all micro-batches.
+void reside(const Graph& graph, const Update& update, int micro_batches, Lowering& lowering, Plan& plan);
+
+}  // namespace tessera

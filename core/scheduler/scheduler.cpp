@@ -1,0 +1,104 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scheduler/scheduler.hpp"
+
+#include <algorithm>
+
+#include "core/scheduler/actions.hpp"
+#include "core/scheduler/bucket.hpp"
+#include "core/scheduler/differentiate.hpp"
+#include "core/scheduler/place.hpp"
+#include "core/scheduler/reside.hpp"
+#include "core/scheduler/update.hpp"
+
+namespace tessera {
+namespace {
+
+class Compiler {
+ public:
+  explicit Compiler(const CompileArgs& args)
+      : args_(args), placer_(placed_.graph, args.mesh), lowering_(placed_.graph, args.mesh, args.rank, args.target, plan_) {}
+
+  Compiled run() {
+    place_model();
+    if (args_.training) {
+      differentiate_model();
+      plan_.buckets = make_buckets(placed_.graph, args_.mesh, args_.rank, bucket_bytes());
+      update_ = add_update(placer_, plan_.buckets, gradient_rest(), args_.training->optimizer, args_.training->clip);
+    } else {
+      plan_.buckets = args_.buckets != nullptr ? *args_.buckets : make_buckets(placed_.graph, args_.mesh, args_.rank, 0);
+    }
+    if (loss_total_) loss_ = add_loss_report(placer_, loss_total_);
+    lower();
+    return {std::move(placed_.graph), std::move(plan_)};
+  }
+
+ private:
+  const Graph& graph() const { return placed_.graph; }
+
+  void place_model() {
+    Graph logical = args_.model.graph;
+    for (const Strategy* strategy : args_.strategies) strategy->transform(logical);
+    place(placed_, placer_, logical, args_.strategies, {});
+    if (args_.model.logits) logits_ = placed_.values.at(args_.model.logits);
+    if (args_.model.losses.empty()) return;
+    seed_ = add_seed(placer_, add_count(placer_, placed_.values.at(args_.model.inputs.mask)));
+    for (Value loss : args_.model.losses) roots_.push_back({placed_.values.at(loss), seed_.gradient});
+    const std::int32_t accumulator = add_scalar_accumulator(placer_, roots_[0].loss, "loss");
+    loss_total_ = graph().accumulators[static_cast<std::size_t>(accumulator)].total;
+    for (const LossRoot& root : roots_) {
+      const Node& producer = *graph().producer(root.loss);
+      placer_.context = {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
+      accumulate_into(placer_, root.loss, accumulator);
+    }
+  }
+
+  void differentiate_model() { differentiate(placer_, roots_); }
+
+  GradientRest gradient_rest() const {
+    GradientRest rest = GradientRest::partial;
+    for (const Strategy* strategy : args_.strategies) rest = std::max(rest, strategy->gradient_rest());
+    return rest;
+  }
+
+  std::int64_t bucket_bytes() const {
+    std::int64_t bytes = 0;
+    for (const Strategy* strategy : args_.strategies) bytes = std::max(bytes, strategy->bucket_bytes());
+    return bytes;
+  }
+
+  void lower() {
+    const std::vector<Value> outputs = named_outputs();
+    reside(graph(), update_, args_.micro_batches, lowering_, plan_);
+    make_step({graph(), update_, outputs, args_.micro_batches, args_.target, args_.mesh}, cut_into_programs(graph(), outputs),
+              lowering_, plan_);
+    if (loss_) plan_.loss = lowering_.operand(loss_);
+    if (seed_.count) plan_.count = lowering_.operand(seed_.count);
+    if (update_.decision) plan_.decision = lowering_.operand(update_.decision);
+    if (logits_) plan_.logits = lowering_.operand(logits_);
+    lowering_.finish();
+  }
+
+  std::vector<Value> named_outputs() const {
+    std::vector<Value> outputs;
+    for (Value v : {loss_, seed_.count, update_.decision, logits_})
+      if (v) outputs.push_back(v);
+    return outputs;
+  }
+
+  const CompileArgs& args_;
+  Placed placed_;
+  Placer placer_;
+  Plan plan_;
+  Lowering lowering_;
+  std::vector<LossRoot> roots_;
+  Seed seed_;
+  Value loss_total_, loss_, logits_;
+  Update update_;
+};
+
+}  // namespace
+
+Compiled compile(const CompileArgs& args) { return Compiler(args).run(); }
+
+}  // namespace tessera

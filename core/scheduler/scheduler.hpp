@@ -1,0 +1,47 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the scheduler: from a model's logical graph to the plan of one rank, pass by pass.
+// Used: the trainer, apps, tests.
+// Must not know: MPI, devices beyond their table of kernels, where options come from.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "core/model/model.hpp"
+#include "core/scheduler/lower.hpp"
+#include "core/scheduler/optimizer.hpp"
+#include "core/scheduler/strategy.hpp"
+
+namespace tessera {
+
+/// How weights are updated. Without it a plan only evaluates.
+struct Training {
+  const Optimizer& optimizer;
+  double clip = 0;  ///< largest norm of the gradient; 0: no clipping
+};
+
+struct CompileArgs {
+  const ModelGraph& model;
+  const Mesh& mesh;
+  int rank = 0;
+  std::span<const Strategy* const> strategies;
+  const Target& target;
+  int micro_batches = 1;
+  std::optional<Training> training;
+  /// Where weights lie already, from a training plan of the same model; null: this plan lays them out.
+  const std::vector<Bucket>* buckets = nullptr;
+};
+
+/// A plan and the graph that it was made from, for printing and for names.
+struct Compiled {
+  Graph graph;
+  Plan plan;
+};
+
+/// Passes: transform, place, (differentiate, bucket, update,) order, lower with storage.
+Compiled compile(const CompileArgs& args);
+
+}  // namespace tessera

@@ -1,0 +1,154 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/train/engine.hpp"
+
+#include <algorithm>
+
+#include <fmt/core.h>
+
+#include "core/model/initial.hpp"
+
+namespace tessera {
+namespace {
+
+/// Logits of one piece of the head, in bytes, that are worth keeping in the cache while they are hot.
+constexpr std::int64_t k_hot_logits = 4 << 20;
+
+/// The fewest pieces whose logits are small enough, among those that cut every rank's part of the sequence evenly.
+std::int64_t choose_pieces(std::int64_t sequence, std::int64_t batch, std::int64_t vocab, std::int64_t parts, DType dtype) {
+  const std::int64_t bytes = sequence / parts * batch * vocab * size_of(dtype);
+  for (std::int64_t pieces = 1; pieces <= sequence / parts; ++pieces)
+    if (sequence % (parts * pieces) == 0 && bytes / pieces <= k_hot_logits) return pieces;
+  return 1;
+}
+
+std::int64_t micro_batches_of(const EngineArgs& args, std::int64_t columns) {
+  if (args.micro_batch < 1 || args.global_batch < 1 || args.global_batch % columns != 0)
+    throw Error(ErrorKind::configuration,
+                fmt::format("train.global_batch = {} is not a multiple of train.micro_batch x data-parallel ranks = {} x {}",
+                            args.global_batch, args.micro_batch, columns / std::max<std::int64_t>(1, args.micro_batch)),
+                fmt::format("choose a global batch among {}, {}, {}, ...", columns, 2 * columns, 3 * columns));
+  return args.global_batch / columns;
+}
+
+}  // namespace
+
+Engine::Engine(const EngineArgs& args)
+    : args_(args),
+      columns_(args.micro_batch * args.mesh.size_of(args.mesh.factors("dp").set())),
+      micro_batches_(micro_batches_of(args, columns_)),
+      target_{args.kernels, args.device.threads(), args.collective_workspace} {
+  const std::int64_t parts = args.mesh.size_of(args.mesh.factors("cp").set());
+  const std::int64_t pieces = args.head_pieces > 0
+                                  ? args.head_pieces
+                                  : choose_pieces(args.model.sequence, args.micro_batch, args.model.vocab, parts, args.dtype);
+  const MicroBatch micro_batch{args.model.sequence, columns_, pieces};
+  const ModelGraph model = build_model(args.model, micro_batch, ModelPurpose::train, args.dtype);
+  training_ = compile({model, args.mesh, args.world.rank(), args_.strategies, target_, static_cast<int>(micro_batches_),
+                       Training{args.optimizer, args.clip}, nullptr});
+  const ModelGraph evaluated = build_model(args.model, micro_batch, ModelPurpose::evaluate, args.dtype);
+  evaluation_ = compile({evaluated, args.mesh, args.world.rank(), args_.strategies, target_, 1, std::nullopt,
+                         &training_.plan.buckets});
+}
+
+Engine::~Engine() = default;
+
+MemoryPlan Engine::memory() const { return larger(training_.plan.memory, evaluation_.plan.memory); }
+
+void Engine::start() {
+  std::vector<AxisSet> sets = training_.plan.communicators;
+  sets.insert(sets.end(), evaluation_.plan.communicators.begin(), evaluation_.plan.communicators.end());
+  communicators_.emplace(args_.world, args_.mesh, sets);
+  arena_.emplace(args_.device, memory());
+  ExecutorOptions quiet = args_.executor;
+  quiet.trace = nullptr;
+  training_executor_.emplace(training_.plan, *arena_, args_.device, *communicators_, args_.executor);
+  evaluation_executor_.emplace(evaluation_.plan, *arena_, args_.device, *communicators_, quiet);
+  training_inputs_ = bind_inputs(training_.plan);
+  evaluation_inputs_ = bind_inputs(evaluation_.plan);
+  set_initial_weights();
+}
+
+void Engine::set_initial_weights() {
+  for (const TensorPart& part : tensors())
+    if (part.group == "model") fill_initial(*part.parameter, part.shape, part.slab, args_.seed, part.dtype, part.data);
+}
+
+std::vector<TensorPart> Engine::tensors() const {
+  const Graph& graph = training_.graph;
+  std::vector<TensorPart> parts;
+  auto add = [&](const std::string& group, const Bucket& bucket, const BucketMember& member, Address base) {
+    const Parameter& parameter = graph.parameters[static_cast<std::size_t>(member.parameter)];
+    base.offset += member.offset * size_of(bucket.dtype);
+    parts.push_back({group, &parameter, graph[parameter.value].type.shape, member.slab, bucket.dtype, arena_->at(base)});
+  };
+  for (const Bucket& bucket : training_.plan.buckets)
+    for (const BucketMember& member : bucket.members) add("model", bucket, member, bucket.weights);
+  const std::vector<OptimizerState> states = args_.optimizer.states();
+  for (std::size_t s = 0; s < states.size(); ++s)
+    for (const Bucket& bucket : training_.plan.buckets)
+      if (bucket.trained)
+        for (const BucketMember& member : bucket.members) add(states[s].name, bucket, member, bucket.states[s]);
+  return parts;
+}
+
+StepOutcome Engine::step(BatchSource& source, std::int64_t first_sample, std::int64_t step, double learning_rate) {
+  for (int m = 0; m < micro_batches_; ++m) fill(training_.plan, training_inputs_, source, first_sample + m * columns_, columns_, m);
+  StepInputs inputs;
+  inputs.seed = args_.seed;
+  inputs.step = step;
+  inputs.learning_rate = learning_rate;
+  training_executor_->run(inputs);
+  const double tokens = scalar(training_.plan.count);
+  return {tokens > 0 ? scalar(training_.plan.loss) / tokens : 0, static_cast<std::int64_t>(tokens),
+          scalar(training_.plan.decision), scalar(training_.plan.decision, 2) != 0};
+}
+
+EvaluationOutcome Engine::evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples) {
+  double loss = 0, tokens = 0;
+  for (std::int64_t done = 0; done < samples; done += columns_) {
+    fill(evaluation_.plan, evaluation_inputs_, source, first_sample + done, std::min(columns_, samples - done), 0);
+    evaluation_executor_->run({.seed = args_.seed});
+    loss += scalar(evaluation_.plan.loss);
+    tokens += scalar(evaluation_.plan.count);
+  }
+  return {tokens > 0 ? loss / tokens : 0, static_cast<std::int64_t>(tokens)};
+}
+
+BatchView Engine::bind_inputs(const Plan& plan) const {
+  BatchView view;
+  for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
+    const Operand& input = plan.inputs[i];
+    void* const data = arena_->at(input.at);
+    const std::string& name = plan.input_names[i];
+    if (name == "ids") {
+      view.ids = static_cast<std::int32_t*>(data);
+      view.tokens = {input.tensor.start, input.tensor.shape};
+    }
+    if (name == "target") view.target = static_cast<std::int32_t*>(data);
+    if (name == "mask") view.mask = data, view.mask_dtype = input.tensor.dtype;
+    if (name == "position") view.position = static_cast<std::int32_t*>(data);
+    if (name == "index") view.index = static_cast<std::int32_t*>(data);
+    if (name == "document") view.document = static_cast<std::int32_t*>(data);
+    if (name == "sample") view.sample = static_cast<std::int64_t*>(data);
+  }
+  return view;
+}
+
+/// Fills the inputs of one micro-batch with this rank's part of the samples.
+void Engine::fill(const Plan& plan, BatchView view, BatchSource& source, std::int64_t first_sample, std::int64_t samples,
+                  std::int64_t micro_batch) {
+  const std::int64_t shift = micro_batch * plan.memory.micro_batch;
+  auto move = [shift](auto*& pointer) {
+    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(reinterpret_cast<std::byte*>(pointer) + shift);
+  };
+  move(view.ids), move(view.target), move(view.position), move(view.index), move(view.document), move(view.sample);
+  view.mask = static_cast<std::byte*>(view.mask) + shift;
+  source.fill(first_sample, samples, view);
+}
+
+double Engine::scalar(const Operand& operand, std::int64_t index) const {
+  return reinterpret_cast<const double*>(arena_->at(operand.at))[index];
+}
+
+}  // namespace tessera

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  training and evaluating one model on one mesh: plans, memory and executors of a rank behind a few calls. The
+//       entry for programs that bring a loop of their own.
+// Used: the trainer, text generation, tests.
+// Must not know: files, options, schedules of the learning rate.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/model/model.hpp"
+#include "core/scheduler/executor.hpp"
+#include "core/scheduler/scheduler.hpp"
+#include "core/train/batch_source.hpp"
+
+namespace tessera {
+
+struct EngineArgs {
+  ModelConfig model;
+  DType dtype = DType::f32;  ///< f32, or f64 for checking
+  const Mesh& mesh;
+  Communicator& world;
+  Device& device;
+  const KernelTable& kernels;
+  std::vector<const Strategy*> strategies;
+  const Optimizer& optimizer;
+  double clip = 0;
+  std::int64_t global_batch = 1;  ///< samples per step
+  std::int64_t micro_batch = 1;   ///< samples per micro-batch and data-parallel rank
+  std::int64_t head_pieces = 0;   ///< pieces of the sequence in the head; 0: chosen by size
+  std::uint64_t seed = 1;
+  CollectiveWorkspace collective_workspace;
+  ExecutorOptions executor;
+};
+
+/// What a training step did; equal on all ranks.
+struct StepOutcome {
+  double loss = 0;          ///< Σ token loss ÷ Σ valid tokens over the global batch
+  std::int64_t tokens = 0;  ///< valid ones
+  double gradient_norm = 0; ///< before clipping
+  bool skipped = false;     ///< the gradient was not finite: weights and states are as before
+};
+
+struct EvaluationOutcome {
+  double loss = 0;  ///< Σ token loss ÷ Σ valid tokens; 0 without tokens
+  std::int64_t tokens = 0;
+};
+
+/// This rank's part of one parameter or of its optimizer state.
+struct TensorPart {
+  std::string group;  ///< "model", or the optimizer's state: "moment1"
+  const Parameter* parameter = nullptr;
+  Shape shape;  ///< global
+  Slab slab;
+  DType dtype = DType::f32;
+  void* data = nullptr;  ///< dense, row-major
+};
+
+class Engine {
+ public:
+  /// Compiles all plans. Allocates nothing large, communicates nothing. Throws Error{configuration} when the layout is
+  /// impossible.
+  explicit Engine(const EngineArgs& args);
+  ~Engine();
+
+  /// What start() will allocate.
+  MemoryPlan memory() const;
+
+  const Compiled& training() const { return training_; }
+  std::int64_t micro_batches() const { return micro_batches_; }
+
+  /// Makes communicators, allocates, and sets the weights to their start. Collective.
+  void start();
+
+  /// One update with the samples [first_sample, first_sample + global_batch) of the source. `step` counts from 1.
+  StepOutcome step(BatchSource& source, std::int64_t first_sample, std::int64_t step, double learning_rate);
+
+  /// The mean token loss of `samples` samples, each once. Changes nothing of training. Collective.
+  EvaluationOutcome evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples);
+
+  /// Weights, then optimizer states. Ranks that hold the same part all list it.
+  std::vector<TensorPart> tensors() const;
+
+  const Arena& arena() const { return *arena_; }
+
+ private:
+  BatchView bind_inputs(const Plan& plan) const;
+  void fill(const Plan& plan, BatchView view, BatchSource& source, std::int64_t first_sample, std::int64_t samples,
+            std::int64_t micro_batch);
+  double scalar(const Operand& operand, std::int64_t index = 0) const;
+  void set_initial_weights();
+
+  EngineArgs args_;
+  std::int64_t columns_ = 0;  ///< samples of one micro-batch over all data-parallel ranks
+  std::int64_t micro_batches_ = 0;
+  Target target_;
+  Compiled training_, evaluation_;
+  std::optional<AxisCommunicators> communicators_;
+  std::optional<Arena> arena_;
+  std::optional<Executor> training_executor_, evaluation_executor_;
+  BatchView training_inputs_, evaluation_inputs_;  ///< of micro-batch 0
+};
+
+}  // namespace tessera

@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "modules/strategy/data_parallel/data_parallel.hpp"
+
+namespace tessera {
+
+void DataParallel::place_input(std::string_view, const TokenDims& dims, const Mesh& mesh, Layout& layout) const {
+  if (dims.batch < 0) return;
+  for (AxisId axis : mesh.factors("dp")) layout.splits(dims.batch).push_back(axis);
+}
+
+}  // namespace tessera
