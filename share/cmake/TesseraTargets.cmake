@@ -15,7 +15,8 @@ function(tessera_add_library name)
 endfunction()
 
 # tessera_add_test(NAME SOURCES … [LIBRARIES …] [LABELS …] [RANKS n] [TIMEOUT seconds]): a GoogleTest program. With
-# RANKS it is started by mpirun on that many ranks.
+# RANKS it is started by mpirun on that many ranks, and has the main program of test/support/mpi_main.cpp; called again
+# with another number it adds only a test.
 function(tessera_add_test name)
   cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TIMEOUT" "SOURCES;LIBRARIES;LABELS")
   if(NOT arg_TIMEOUT)
@@ -23,7 +24,12 @@ function(tessera_add_test name)
   endif()
   if(NOT TARGET ${name})
     add_executable(${name} ${arg_SOURCES})
-    target_link_libraries(${name} PRIVATE tessera_flags tessera_test_main tessera ${arg_LIBRARIES})
+    if(arg_RANKS)
+      set(main tessera_mpi_test_main)
+    else()
+      set(main tessera_test_main)
+    endif()
+    target_link_libraries(${name} PRIVATE tessera_flags ${main} tessera ${arg_LIBRARIES})
     target_precompile_headers(${name} REUSE_FROM tessera_test_main)
     set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/test"
                           POSITION_INDEPENDENT_CODE OFF)

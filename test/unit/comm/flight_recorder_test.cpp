@@ -89,7 +89,7 @@ TEST(FlightRecorder, MayBeReadWhileItIsWritten) {
   const int members[] = {0};
   recorder.add_channel("world", members);
   std::atomic<bool> stop{false};
-  std::uint64_t seen = 0;
+  std::atomic<std::uint64_t> seen{0};
   std::thread reader([&] {
     while (!stop.load()) {
       if (const auto call = log->last()) {

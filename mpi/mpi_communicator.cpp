@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include <array>
+#include <climits>
+#include <numeric>
+#include <utility>
+
+#include <fmt/core.h>
+
+#include "core/base/error.hpp"
+#include "core/comm/slot_pool.hpp"
+#include "mpi/native.hpp"
+#include "mpi/posted_call.hpp"
+#include "mpi/progress.hpp"
+#include "mpi/world.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+// MPI guarantees tags up to 32767. Collective calls take turns, so that those outstanding have different ones; messages
+// between pairs share one, since their order is what counts.
+constexpr std::uint32_t k_collective_tags = 8192;
+constexpr int k_message_tag = k_collective_tags;
+
+int rank_in(MPI_Comm comm) {
+  int rank = 0;
+  check(MPI_Comm_rank(comm, &rank), "MPI_Comm_rank");
+  return rank;
+}
+
+std::vector<int> world_ranks_of(MPI_Comm comm) {
+  int size = 0;
+  check(MPI_Comm_size(comm, &size), "MPI_Comm_size");
+  MPI_Group group = MPI_GROUP_NULL;
+  MPI_Group world = MPI_GROUP_NULL;
+  check(MPI_Comm_group(comm, &group), "MPI_Comm_group");
+  check(MPI_Comm_group(MPI_COMM_WORLD, &world), "MPI_Comm_group");
+  std::vector<int> own(static_cast<std::size_t>(size));
+  std::vector<int> ranks(own.size());
+  std::iota(own.begin(), own.end(), 0);
+  const int code = MPI_Group_translate_ranks(group, size, own.data(), world, ranks.data());
+  MPI_Group_free(&group);
+  MPI_Group_free(&world);
+  check(code, "MPI_Group_translate_ranks");
+  return ranks;
+}
+
+class MpiCommunicator final : public Communicator {
+ public:
+  MpiCommunicator(UniqueComm comm, std::shared_ptr<Progress> progress, const CommunicatorOptions& options)
+      : Communicator(rank_in(comm.get()), world_ranks_of(comm.get())),
+        comm_(std::move(comm)),
+        progress_(std::move(progress)),
+        options_(options) {
+    progress_->reserve(calls_.size());
+    for (PostedCall& call : calls_) {
+      call.reserve(size());
+    }
+  }
+
+  ~MpiCommunicator() override {
+    for (const PostedCall& call : calls_) {
+      progress_->forget(call);
+    }
+  }
+
+  MPI_Comm handle() const { return comm_.get(); }
+
+  std::int64_t workspace_bytes(CallKind kind, std::int64_t count, DType dtype) const override {
+    if (kind != CallKind::all_reduce && kind != CallKind::reduce_scatter) {
+      return 0;
+    }
+    return (size() - 1) * reduction_segment(kind, count, dtype, size()) * size_of(dtype);
+  }
+
+ private:
+  Work do_all_reduce(View inout, ReduceOp op, const CallContext& context) override {
+    return collective(
+        [&](PostedCall& call, const Members& m) { call.start_all_reduce(m, inout, op, context.workspace); });
+  }
+  Work do_reduce_scatter(ConstView in, View out, std::span<const std::int64_t> counts, ReduceOp op,
+                         const CallContext& context) override {
+    return collective([&](PostedCall& call, const Members& m) {
+      call.start_reduce_scatter(m, in, out, counts, op, context.workspace);
+    });
+  }
+  Work do_all_gather(ConstView in, View out, std::span<const std::int64_t> counts, const CallContext&) override {
+    return collective([&](PostedCall& call, const Members& m) { call.start_all_gather(m, in, out, counts); });
+  }
+  Work do_all_to_all(ConstView in, std::span<const std::int64_t> send_counts, View out,
+                     std::span<const std::int64_t> receive_counts, const CallContext&) override {
+    return collective(
+        [&](PostedCall& call, const Members& m) { call.start_all_to_all(m, in, send_counts, out, receive_counts); });
+  }
+  Work do_broadcast(View inout, int root, const CallContext&) override {
+    return collective([&](PostedCall& call, const Members& m) { call.start_broadcast(m, inout, root); });
+  }
+  Work do_send(ConstView in, int to, const CallContext&) override {
+    return post(k_message_tag, [&](PostedCall& call, const Members& m) { call.start_send(m, in, to); });
+  }
+  Work do_receive(View out, int from, const CallContext&) override {
+    return post(k_message_tag, [&](PostedCall& call, const Members& m) { call.start_receive(m, out, from); });
+  }
+
+  void do_barrier() override {
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Ibarrier(comm_.get(), &request), "MPI_Ibarrier");
+    wait_for(request, "MPI_Ibarrier");
+  }
+
+  bool do_agree(bool ok) override {
+    const int mine = ok ? 1 : 0;
+    int all = 0;
+    MPI_Request request = MPI_REQUEST_NULL;
+    check(MPI_Iallreduce(&mine, &all, 1, MPI_INT, MPI_MIN, comm_.get(), &request), "MPI_Iallreduce");
+    wait_for(request, "MPI_Iallreduce");
+    return all != 0;
+  }
+
+  std::unique_ptr<Communicator> do_split(int color, int key) override {
+    TESSERA_CHECK(slots_.empty(), "split while calls are outstanding");
+    MPI_Comm part = MPI_COMM_NULL;
+    check(MPI_Comm_split(comm_.get(), color < 0 ? MPI_UNDEFINED : color, key, &part), "MPI_Comm_split");
+    if (part == MPI_COMM_NULL) {
+      return nullptr;
+    }
+    return std::make_unique<MpiCommunicator>(UniqueComm(part), progress_, options_);
+  }
+
+  bool do_test(int slot) override {
+    if (!progress_->advance(calls_[static_cast<std::size_t>(slot)])) {
+      return false;
+    }
+    slots_.release(slot);
+    return true;
+  }
+
+  void do_wait(int slot) override {
+    Patience patience;
+    while (!do_test(slot)) {
+      patience.pause();
+    }
+  }
+
+  template <class Start>
+  Work collective(const Start& start) {
+    return post(static_cast<int>(collectives_++ % k_collective_tags), start);
+  }
+
+  template <class Start>
+  Work post(int tag, const Start& start) {
+    const Members members{rank(), size(), {comm_.get(), tag, options_.piece_bytes}};
+    const int slot = slots_.acquire();
+    PostedCall& call = calls_[static_cast<std::size_t>(slot)];
+    if (progress_->post(call, [&] { start(call, members); })) {
+      slots_.release(slot);
+      return {};
+    }
+    return {this, slot};
+  }
+
+  /// For control calls: MPI's own, while ours advance.
+  void wait_for(MPI_Request& request, std::string_view call) {
+    Patience patience;
+    while (true) {
+      int done = 0;
+      check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
+      if (done != 0) {
+        return;
+      }
+      progress_->advance_all();
+      patience.pause();
+    }
+  }
+
+  UniqueComm comm_;
+  std::shared_ptr<Progress> progress_;
+  CommunicatorOptions options_;
+  SlotPool slots_;
+  std::array<PostedCall, k_slots> calls_;
+  std::uint32_t collectives_ = 0;
+};
+
+}  // namespace
+
+std::unique_ptr<Communicator> make_world(const Environment&, const CommunicatorOptions& options) {
+  TESSERA_CHECK(options.piece_bytes > 0 && options.piece_bytes <= INT_MAX,
+                fmt::format("pieces of {} bytes", options.piece_bytes));
+  MPI_Comm comm = MPI_COMM_NULL;
+  check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
+  return std::make_unique<MpiCommunicator>(UniqueComm(comm), std::make_shared<Progress>(), options);
+}
+
+MPI_Comm native_handle(const Communicator& communicator) {
+  const auto* mpi = dynamic_cast<const MpiCommunicator*>(&communicator);
+  TESSERA_CHECK(mpi != nullptr, "this communicator is not one of MPI");
+  return mpi->handle();
+}
+
+}  // namespace tessera::mpi

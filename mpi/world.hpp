@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the communicator of all ranks.
+// Used: programs, once.
+// Must not know: how calls are made of messages.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+
+#include "core/comm/communicator.hpp"
+#include "mpi/environment.hpp"
+#include "mpi/threads.hpp"
+
+namespace tessera::mpi {
+
+struct CommunicatorOptions {
+  /// Largest single message; longer ones are cut. At most 2^31 - 1, what MPI 3 can count. Equal on all ranks.
+  std::int64_t piece_bytes = std::int64_t{1} << 30;
+};
+
+/// Collective. The communicator, and all that are split from it, must end before the environment does. While a rank
+/// waits for a call, all its calls advance. Communicators of different threads need ThreadLevel::multiple.
+std::unique_ptr<Communicator> make_world(const Environment& environment, const CommunicatorOptions& options = {});
+
+/// How many threads this rank may use, from the cores that it and its neighbours on the node are bound to. Collective.
+ThreadChoice choose_threads(const Environment& environment);
+
+}  // namespace tessera::mpi
