@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/node_logs.hpp"
+
+#include <new>
+
+#include "core/base/error.hpp"
+#include "mpi/native.hpp"
+
+namespace tessera::mpi {
+namespace {
+
+constexpr std::uintptr_t k_alignment = alignof(FlightLog);
+
+}  // namespace
+
+struct NodeLogs::Segment {
+  UniqueComm node;
+  UniqueWindow window;
+  FlightLog* own = nullptr;
+  std::vector<const FlightLog*> all;
+};
+
+NodeLogs::NodeLogs(const Environment& environment) : segment_(std::make_unique<Segment>()) {
+  const RankFacts& facts = environment.layout().facts;
+  MPI_Comm node = MPI_COMM_NULL;
+  check(MPI_Comm_split(MPI_COMM_WORLD, environment.layout().node, facts.rank, &node), "MPI_Comm_split");
+  segment_->node = UniqueComm(node);
+  void* base = nullptr;
+  MPI_Win window = MPI_WIN_NULL;
+  // Bases of windows are not aligned as we need.
+  check(MPI_Win_allocate_shared(sizeof(FlightLog) + k_alignment, 1, MPI_INFO_NULL, node, &base, &window),
+        "MPI_Win_allocate_shared");
+  segment_->window = UniqueWindow(window);
+  const std::uintptr_t offset = -reinterpret_cast<std::uintptr_t>(base) % k_alignment;
+  segment_->own = new (static_cast<std::byte*>(base) + offset) FlightLog{};
+
+  std::vector<std::uint64_t> offsets(static_cast<std::size_t>(facts.local_size));
+  const std::uint64_t mine = offset;
+  // Also the point after which all logs are empty ones.
+  check(MPI_Allgather(&mine, 1, MPI_UINT64_T, offsets.data(), 1, MPI_UINT64_T, node), "MPI_Allgather");
+  for (int rank = 0; rank < facts.local_size; ++rank) {
+    MPI_Aint bytes = 0;
+    int unit = 0;
+    void* theirs = nullptr;
+    check(MPI_Win_shared_query(window, rank, &bytes, &unit, &theirs), "MPI_Win_shared_query");
+    segment_->all.push_back(std::launder(
+        reinterpret_cast<const FlightLog*>(static_cast<std::byte*>(theirs) + offsets[static_cast<std::size_t>(rank)])));
+  }
+  segment_->all[static_cast<std::size_t>(facts.local_rank)] = segment_->own;
+}
+
+NodeLogs::~NodeLogs() = default;
+
+FlightLog& NodeLogs::own() {
+  return *segment_->own;
+}
+
+const std::vector<const FlightLog*>& NodeLogs::all() const {
+  return segment_->all;
+}
+
+}  // namespace tessera::mpi
