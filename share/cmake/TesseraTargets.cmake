@@ -8,6 +8,7 @@ function(tessera_add_library name)
   add_library(${name} SHARED)
   add_library(tessera::${name} ALIAS ${name})
   target_link_libraries(${name} PRIVATE tessera_flags)
+  target_compile_features(${name} PUBLIC cxx_std_20)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})

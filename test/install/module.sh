@@ -1,0 +1,18 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The Tessera authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# module.sh BUILD SOURCE COMPILER SANITIZE: installs BUILD into an empty folder, builds the project in SOURCE against it
+# and runs its program, all in a temporary folder.
+set -euo pipefail
+build=$1 source=$2 compiler=$3 sanitize=$4
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+cmake --install "$build" --prefix "$folder/prefix" >/dev/null
+cmake -S "$source" -B "$folder/build" -G Ninja -DCMAKE_PREFIX_PATH="$folder/prefix" -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_BUILD_TYPE=Release ${sanitize:+-DCMAKE_CXX_FLAGS=-fsanitize=$sanitize} -DCMAKE_INSTALL_PREFIX="$folder/prefix" >/dev/null
+cmake --build "$folder/build"
+"$folder/build/load_greeting" "$folder/build/lib/tessera/modules"
+cmake --install "$folder/build" >/dev/null
+"$folder/build/load_greeting" ""  # now beside the installed library
