@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "io/log/metrics_writer.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "io/log/json_text.hpp"
+#include "io/text/line_reader.hpp"
+
+namespace tessera::io {
+namespace {
+
+constexpr std::size_t k_line_bytes = 4096;
+constexpr std::size_t k_copy_bytes = 1 << 20;
+
+bool is_of_earlier_step(const LineReader& lines, std::int64_t first_step) {
+  if (!lines.terminated()) return false;
+  const nlohmann::json json = nlohmann::json::parse(lines.line(), nullptr, false);
+  if (!json.is_object()) return false;
+  const auto step = json.find("step");
+  return step != json.end() && step->is_number_integer() && step->get<std::int64_t>() < first_step;
+}
+
+/// Copies the lines before `first_step` to `to`; gives the number of the others.
+std::int64_t copy_earlier(const std::filesystem::path& from, std::int64_t first_step, File& to) {
+  LineReader lines(from);
+  std::string kept;
+  std::int64_t dropped = 0;
+  while (lines.next()) {
+    if (!is_of_earlier_step(lines, first_step)) {
+      ++dropped;
+      continue;
+    }
+    kept.append(lines.line()).push_back('\n');
+    if (kept.size() < k_copy_bytes) continue;
+    to.append(kept);
+    kept.clear();
+  }
+  to.append(kept);
+  return dropped;
+}
+
+std::int64_t cut_file(const std::filesystem::path& path, std::int64_t first_step) {
+  if (!std::filesystem::exists(path)) return 0;
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  File file(temporary, Access::create);
+  const std::int64_t dropped = copy_earlier(path, first_step, file);
+  file.sync();
+  file.close();
+  rename_path(temporary, path);
+  return dropped;
+}
+
+}  // namespace
+
+MetricsWriter::MetricsWriter(const std::filesystem::path& path, std::int64_t first_step)
+    : dropped_(cut_file(path, first_step)), file_(path, Access::append) {
+  line_.reserve(k_line_bytes);
+}
+
+void MetricsWriter::name(std::string_view text) {
+  line_.append(line_.empty() ? "{" : ", ");
+  append_json(line_, text);
+  line_.append(": ");
+}
+
+MetricsWriter& MetricsWriter::begin(std::int64_t step) {
+  line_.clear();
+  return field("step", step);
+}
+
+MetricsWriter& MetricsWriter::field(std::string_view text, double value) {
+  name(text);
+  append_json(line_, value);
+  return *this;
+}
+
+MetricsWriter& MetricsWriter::field(std::string_view text, std::int64_t value) {
+  name(text);
+  append_json(line_, value);
+  return *this;
+}
+
+MetricsWriter& MetricsWriter::field(std::string_view text, std::string_view value) {
+  name(text);
+  append_json(line_, value);
+  return *this;
+}
+
+MetricsWriter& MetricsWriter::flag(std::string_view text, bool value) {
+  name(text);
+  line_.append(value ? "true" : "false");
+  return *this;
+}
+
+void MetricsWriter::end() {
+  line_.append("}\n");
+  file_.append(line_);
+}
+
+}  // namespace tessera::io
