@@ -36,6 +36,11 @@ class Lowering {
   /// Tells where a value lies that no node produces, or that must lie at a certain place.
   void fix(Value v, Address address);
 
+  bool is_fixed(Value v) const { return places_.contains(v); }
+
+  /// Bytes of this rank's part.
+  std::int64_t local_bytes(Value v) const;
+
   /// Lays an input of micro-batches at `offset` of their inputs.
   Operand place_input(Value v, std::int64_t offset);
 
@@ -73,7 +78,6 @@ class Lowering {
   // lower.cpp
   std::int32_t position() const { return static_cast<std::int32_t>(plan_.code.size()); }
   Tensor tensor(Value v) const;
-  std::int64_t local_bytes(Value v) const;
   Value base_of(Value v) const;
   bool is_view(const Node& node) const;
   std::int64_t view_offset(const Node& node, std::size_t output) const;

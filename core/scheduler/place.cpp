@@ -23,6 +23,8 @@ class PlacePass {
   void run(const ChunkMap& chunks) {
     for (Value v : logical_.inputs) add_input(v);
     for (const Parameter& parameter : logical_.parameters) add_parameter(parameter);
+    for (std::size_t v = 0; v < logical_.values.size(); ++v)
+      if (logical_.values[v].role == ValueRole::state) add_state({static_cast<std::int32_t>(v)});
     for (const Node& node : logical_.nodes) {
       placer_.context = {Phase::forward, node.layer, chunks.of(node.layer), node.head_chunk};
       add_node(node);
@@ -47,6 +49,8 @@ class PlacePass {
     parameter.value = placed;
     placed_.graph.parameters.push_back(std::move(parameter));
   }
+
+  void add_state(Value v) { placed_.values[v] = placed_.graph.add_value(logical_[v]); }
 
   void add_node(const Node& node) {
     std::vector<Value> in;

@@ -58,6 +58,9 @@ void reside(const Graph& graph, const Update& update, int micro_batches, Lowerin
   for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
     if (graph.accumulators[a].parameter < 0)
       lowering.fix_accumulator(static_cast<std::int32_t>(a), lowering.storage().reserve(Tag::state, size_of(DType::f64)));
+  for (std::size_t v = 0; v < graph.values.size(); ++v)
+    if (const Value state{static_cast<std::int32_t>(v)}; graph[state].role == ValueRole::state && !lowering.is_fixed(state))
+      lowering.fix(state, lowering.storage().reserve(Tag::state, lowering.local_bytes(state)));
   lay_out_inputs(graph, micro_batches, lowering, plan);
 }
 

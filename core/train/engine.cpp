@@ -75,21 +75,19 @@ void Engine::set_initial_weights() {
 }
 
 std::vector<TensorPart> Engine::tensors() const {
-  const Graph& graph = training_.graph;
-  std::vector<TensorPart> parts;
-  auto add = [&](const std::string& group, const Bucket& bucket, const BucketMember& member, Address base) {
-    const Parameter& parameter = graph.parameters[static_cast<std::size_t>(member.parameter)];
-    base.offset += member.offset * size_of(bucket.dtype);
-    parts.push_back({group, &parameter, graph[parameter.value].type.shape, member.slab, bucket.dtype, arena_->at(base)});
-  };
-  for (const Bucket& bucket : training_.plan.buckets)
-    for (const BucketMember& member : bucket.members) add("model", bucket, member, bucket.weights);
+  const Plan& plan = training_.plan;
+  auto parts = tensor_parts("model", plan, training_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.weights; });
   const std::vector<OptimizerState> states = args_.optimizer.states();
-  for (std::size_t s = 0; s < states.size(); ++s)
-    for (const Bucket& bucket : training_.plan.buckets)
-      if (bucket.trained)
-        for (const BucketMember& member : bucket.members) add(states[s].name, bucket, member, bucket.states[s]);
+  for (std::size_t s = 0; s < states.size(); ++s) {
+    auto state = tensor_parts(states[s].name, plan, training_.graph, *arena_,
+                              [](const Bucket& b, std::size_t i) { return i < b.states.size() ? b.states[i] : Address{}; }, s);
+    parts.insert(parts.end(), state.begin(), state.end());
+  }
   return parts;
+}
+
+std::vector<TensorPart> Engine::gradients() const {
+  return tensor_parts("gradient", training_.plan, training_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.gradients; });
 }
 
 StepOutcome Engine::step(BatchSource& source, std::int64_t first_sample, std::int64_t step, double learning_rate) {

@@ -16,6 +16,7 @@
 #include "core/scheduler/executor.hpp"
 #include "core/scheduler/scheduler.hpp"
 #include "core/train/batch_source.hpp"
+#include "core/train/tensor_part.hpp"
 
 namespace tessera {
 
@@ -50,16 +51,6 @@ struct EvaluationOutcome {
   std::int64_t tokens = 0;
 };
 
-/// This rank's part of one parameter or of its optimizer state.
-struct TensorPart {
-  std::string group;  ///< "model", or the optimizer's state: "moment1"
-  const Parameter* parameter = nullptr;
-  Shape shape;  ///< global
-  Slab slab;
-  DType dtype = DType::f32;
-  void* data = nullptr;  ///< dense, row-major
-};
-
 class Engine {
  public:
   /// Compiles all plans. Allocates nothing large, communicates nothing. Throws Error{configuration} when the layout is
@@ -84,6 +75,9 @@ class Engine {
 
   /// Weights, then optimizer states. Ranks that hold the same part all list it.
   std::vector<TensorPart> tensors() const;
+
+  /// The reduced gradients of the last step, of the loss without a loss scale; valid until the next step.
+  std::vector<TensorPart> gradients() const;
 
   const Arena& arena() const { return *arena_; }
 
