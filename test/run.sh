@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# SPDX-FileCopyrightText: The Tessera authors
+# SPDX-License-Identifier: Apache-2.0
+#
+# Installs what the tests need, builds, and runs the tests.
+#
+#   test/run.sh [--sanitize | --sanitize=thread] [--only REGEX]
+#     --sanitize          under the address and undefined-behaviour sanitizers (much slower to build)
+#     --sanitize=thread   under the thread sanitizer
+#     --only REGEX        only tests whose name matches
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+preset="test"
+selection=()
+while (($# > 0)); do
+  case $1 in
+    --sanitize) preset=asan ;;
+    --sanitize=thread) preset=tsan ;;
+    --only)
+      (($# > 1)) || { echo "test/run.sh: --only needs a regular expression" >&2; exit 64; }
+      selection=(--tests-regex "$2")
+      shift
+      ;;
+    -h | --help)
+      sed -n '5,10s/^# \{0,1\}//p' "test/run.sh"
+      exit 0
+      ;;
+    *)
+      echo "test/run.sh: unknown argument $1; known: --sanitize, --sanitize=thread, --only REGEX" >&2
+      exit 64
+      ;;
+  esac
+  shift
+done
+
+# mpirun refuses root unless both are set; containers and build machines often have no other user.
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+# A killed job is torn down at once instead of after a grace of seconds.
+export OMPI_MCA_odls_base_sigkill_timeout=0
+# Open MPI's session folders live below TMPDIR; long paths break their sockets.
+export TMPDIR=${TMPDIR:-/tmp}
+
+jobs=$(nproc)
+memory_gib=$(awk '/^MemAvailable:/ { print int($2 / 1048576) }' /proc/meminfo)
+((memory_gib >= jobs)) || jobs=$((memory_gib > 0 ? memory_gib : 1)) # a compiler takes up to 1 GiB
+
+share/dev/install-packages.sh --tests
+begin=$SECONDS
+cmake --preset "$preset" -DTESSERA_TESTS=ON
+cmake --build --preset "$preset" --parallel "$jobs"
+built=$SECONDS
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+status=0
+ctest --preset "$preset" --parallel "$jobs" --no-tests=error "${selection[@]}" </dev/null 2>&1 | tee "$log" || status=$?
+summary=$(grep -E '^[0-9]+% tests passed' "$log" || echo "no test ran")
+printf '\ntest/run.sh: %s (build %d s, tests %d s)\n' "$summary" $((built - begin)) $((SECONDS - built))
+exit "$status"
