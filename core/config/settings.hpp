@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  the resolved run: every option with its value and origin. What is read is marked, so what nobody reads is
-// known. Used: everything that is configured, modules included. Must not know: files, flags, MPI.
+// For:  the resolved run: every option with its value and origin. What is read is marked, so what nobody reads is known.
+// Used: everything that is configured, modules included.
+// Must not know: files, flags, MPI.
 #pragma once
 
 #include <cstdint>
