@@ -1,15 +1,32 @@
 # SPDX-FileCopyrightText: The Tessera authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# The install tree: headers under include/tessera, libraries, modules, and the package that find_package(tessera) finds.
+# The install tree besides what each target installs itself. Components: Runtime is what a machine needs that trains;
+# Development is what it needs to build programs and modules against Tessera: headers, and the package that
+# find_package(tessera) finds. The tree may be moved as a whole.
 include(CMakePackageConfigHelpers)
 
-install(DIRECTORY core DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
-install(EXPORT tessera NAMESPACE tessera:: DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera FILE tesseraTargets.cmake)
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+set(data_dir ${CMAKE_INSTALL_DATADIR}/tessera)
 
-configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tesseraConfig.cmake.in ${PROJECT_BINARY_DIR}/tesseraConfig.cmake
-                              INSTALL_DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
-# Modules are built against exactly the engine that loads them.
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/tesseraConfigVersion.cmake COMPATIBILITY ExactVersion)
-install(FILES ${PROJECT_BINARY_DIR}/tesseraConfig.cmake ${PROJECT_BINARY_DIR}/tesseraConfigVersion.cmake
-        DESTINATION ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
+# Data are where the program looks for them: ../share/tessera from its own folder.
+foreach(folder IN ITEMS models configs machines)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/share/${folder})
+    install(DIRECTORY share/${folder} DESTINATION ${data_dir} COMPONENT Runtime)
+  endif()
+endforeach()
+install(DIRECTORY slurm DESTINATION ${data_dir} COMPONENT Runtime USE_SOURCE_PERMISSIONS)
+install(DIRECTORY share/doc/ DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)
+install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} COMPONENT Runtime)
+
+install(EXPORT tessera NAMESPACE tessera:: DESTINATION ${package_dir} FILE tesseraTargets.cmake COMPONENT Development)
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tesseraConfig.cmake.in
+  ${PROJECT_BINARY_DIR}/cmake/tesseraConfig.cmake INSTALL_DESTINATION ${package_dir} PATH_VARS data_dir)
+# Before 1.0 a minor version may break what is built against it.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/cmake/tesseraConfig.cmake ${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersion.cmake
+  DESTINATION ${package_dir} COMPONENT Development)
+
+# tessera_add_module() for modules that are built outside this tree, and the files that it is made of.
+file(GLOB module_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/TesseraModule*)
+install(FILES ${module_files} DESTINATION ${package_dir} COMPONENT Development)

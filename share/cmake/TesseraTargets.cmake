@@ -3,7 +3,8 @@
 #
 # One function per kind of thing: library, module, test.
 
-# tessera_add_library(NAME): a shared library whose sources its folders add with target_sources().
+# tessera_add_library(NAME): a shared library whose sources its folders add with target_sources(). Installs it, and the
+# headers below the calling folder.
 function(tessera_add_library name)
   add_library(${name} SHARED)
   add_library(tessera::${name} ALIAS ${name})
@@ -12,7 +13,10 @@ function(tessera_add_library name)
   target_include_directories(${name} PUBLIC
     $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}/tessera>)
   set_target_properties(${name} PROPERTIES VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR})
-  install(TARGETS ${name} EXPORT tessera DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS ${name} EXPORT tessera
+    LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT Runtime NAMELINK_COMPONENT Development)
+  install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tessera COMPONENT Development
+    FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 endfunction()
 
 # tessera_add_test(NAME SOURCES … [LIBRARIES …] [LABELS …] [RANKS n] [TIMEOUT seconds]): a GoogleTest program. With
