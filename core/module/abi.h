@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  the handshake between engine and module, in C11, so that a module of any other build is refused, not crashed
-// into. Used: the loader; modules, through core/module/module.hpp. Must not know: C++, or what a module does.
+// For:  the handshake between engine and module, in C11: a module of any other build is refused, not crashed into.
+// Used: the loader; modules, through core/module/module.hpp.
+// Must not know: C++, or what a module does.
 //
 // A module exports one constant object, whose name carries the major version. Its layout is frozen: within a major
 // version fields are only added at the end (the minor version counts that), and struct_size says how many there are.

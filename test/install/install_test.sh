@@ -2,7 +2,7 @@
 # SPDX-FileCopyrightText: The Tessera authors
 # SPDX-License-Identifier: Apache-2.0
 #
-# Installs the build into a folder, moves the folder, and builds a program (and a module) against it.
+# Installs the build into a folder, moves the folder, and builds a program against it.
 #
 #   install_test.sh SOURCE BUILD LIBDIR CMAKE_ARGUMENT…
 set -euo pipefail
@@ -47,13 +47,5 @@ printed=$("$work/consumer/consumer" | tr '\n' ' ')
 if [[ -x $prefix/bin/tessera ]]; then
   quietly "$prefix/bin/tessera" --version
   quietly "$prefix/bin/tessera" modules list
-fi
-if [[ -e $prefix/$libdir/cmake/tessera/TesseraModule.cmake && -x $source_folder/share/dev/new-module ]]; then
-  quietly "$source_folder/share/dev/new-module" optimizer outside "$work/outside"
-  quietly cmake -G Ninja -S "$work/outside" -B "$work/outside/build" -DCMAKE_PREFIX_PATH="$prefix" "$@"
-  quietly cmake --build "$work/outside/build"
-  module=$(find "$work/outside/build" -name '*outside*.so')
-  [[ -n $module ]] || fail "the module outside the tree was not built"
-  [[ ! -x $prefix/bin/tessera ]] || quietly "$prefix/bin/tessera" modules check "$module"
 fi
 echo "install_test: passed"

@@ -52,6 +52,7 @@ ARROW_CASES = [  # file, what it includes, part of the complaint ("" = must pass
     ("core/train/a.cpp", '"apps/main.hpp"', "core must not include apps/main.hpp"),
     ("test/unit/a.cpp", '"apps/main.hpp"', "test must not include apps/main.hpp"),
     ("test/unit/a.cpp", '"fixture.hpp"', ""),
+    ("test/install/a/main.cpp", "<core/base/error.hpp>", ""),
 ]
 
 STYLE_CASES = [  # file, text, part of the complaint ("" = must pass)
