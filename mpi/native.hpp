@@ -1,8 +1,9 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  the one place where MPI's own header is included: checked calls, owned handles, the MPI handle of a
-// communicator. Used: mpi/*.cpp, and io/, whose files are opened by MPI. Must not know: what is communicated.
+// For:  the one place that includes MPI's own header: checked calls, owned handles, a communicator's MPI handle.
+// Used: mpi/*.cpp, and io/, whose files are opened by MPI.
+// Must not know: what is communicated.
 #pragma once
 
 #define OMPI_SKIP_MPICXX 1

@@ -22,11 +22,15 @@ install(FILES README.md CHANGELOG.md LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}
 install(EXPORT tessera NAMESPACE tessera:: DESTINATION ${package_dir} FILE tesseraTargets.cmake COMPONENT Development)
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/tesseraConfig.cmake.in
   ${PROJECT_BINARY_DIR}/cmake/tesseraConfig.cmake INSTALL_DESTINATION ${package_dir} PATH_VARS data_dir)
-# Before 1.0 a minor version may break what is built against it.
-write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+# Modules are built against exactly the engine that loads them.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersion.cmake COMPATIBILITY ExactVersion)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/tesseraConfig.cmake ${PROJECT_BINARY_DIR}/cmake/tesseraConfigVersion.cmake
   DESTINATION ${package_dir} COMPONENT Development)
 
 # tessera_add_module() for modules that are built outside this tree, and the files that it is made of.
-file(GLOB module_files CONFIGURE_DEPENDS ${CMAKE_CURRENT_LIST_DIR}/TesseraModule*)
-install(FILES ${module_files} DESTINATION ${package_dir} COMPONENT Development)
+install(FILES
+  ${CMAKE_CURRENT_LIST_DIR}/TesseraModule.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/module_exports.map
+  ${CMAKE_CURRENT_LIST_DIR}/module_manifest.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/module_options.cpp.in
+  DESTINATION ${package_dir} COMPONENT Development)

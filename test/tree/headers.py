@@ -5,7 +5,7 @@
 
 headers.py ROOT BUILD CXX CC [FLAG...]
 
-`.hpp` as C++, `.h` as C11 and as C++. Left out are headers that the build has shown already, because a source of the
+As C++; those that say extern "C" also as C11. Left out are headers that the build has shown already, because a source of the
 same name includes them first (arrows.py sees to that), and those that passed before and have not changed since, nor any
 header of ours that they reach: BUILD/headers_checked.json keeps their digests.
 """
@@ -56,7 +56,7 @@ def main(root, build, cxx, cc, flags):
     headers = [path for path in tree.files(root, (".hpp", ".h")) if path.parts[0] != "gpu"]
     headers = [path for path in headers if not shown_by_build(root, path)]
     work = [(header, cpp_command) for header in headers]
-    work += [(header, c_command) for header in headers if header.suffix == ".h"]
+    work += [(header, c_command) for header in headers if 'extern "C"' in (tree.text_of(root / header) or "")]
 
     passed = set(json.loads(record.read_text())) if record.exists() else set()
     digests = {(header, command[0]): digest_of(root, header, command) for header, command in work}

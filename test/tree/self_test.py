@@ -149,7 +149,10 @@ class Planted(unittest.TestCase):
         self.assertEqual(self.run_headers()[0], 1)  # a failure is not remembered as a success
 
     def test_c_header_is_c(self):
-        self.write("core/abi.h", "#pragma once\nnamespace tessera {}\n")
+        text = "#pragma once\nnamespace tessera {}\n"
+        self.write("core/abi.h", text)
+        self.assertEqual(self.run_headers()[0], 0)
+        self.write("core/abi.h", text + '#ifdef __cplusplus\nextern "C" {}\n#endif\n')
         self.assertEqual(self.run_headers()[0], 1)
 
 

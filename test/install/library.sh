@@ -4,7 +4,7 @@
 #
 # Installs the build into a folder, moves the folder, and builds a program against it.
 #
-#   install_test.sh SOURCE BUILD LIBDIR CMAKE_ARGUMENT…
+#   library.sh SOURCE BUILD LIBDIR CMAKE_ARGUMENT…
 set -euo pipefail
 source_folder=$1 build=$2 libdir=$3
 shift 3
@@ -13,7 +13,7 @@ trap 'rm -rf "$work"' EXIT
 prefix=$work/moved
 
 fail() {
-  printf 'install_test: %s\n' "$*" >&2
+  printf 'library.sh: %s\n' "$*" >&2
   exit 1
 }
 quietly() { # COMMAND…: shows the output only of a command that fails
@@ -48,4 +48,4 @@ if [[ -x $prefix/bin/tessera ]]; then
   quietly "$prefix/bin/tessera" --version
   quietly "$prefix/bin/tessera" modules list
 fi
-echo "install_test: passed"
+echo "library.sh: passed"
