@@ -58,9 +58,13 @@ bool Messages::test() {
     return false;
   }
   check_all(code);
+  clear();
+  return true;
+}
+
+void Messages::clear() {
   requests_.clear();
   expected_.clear();
-  return true;
 }
 
 void Messages::check_all(int code) {

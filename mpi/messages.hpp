@@ -31,6 +31,9 @@ class Messages {
   /// True when all are done; then the batch is empty again. Throws when one failed or was shorter than expected.
   bool test();
 
+  /// Gives up the batch; what is in flight stays so.
+  void clear();
+
  private:
   struct Expected {
     int peer = 0;

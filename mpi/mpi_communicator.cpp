@@ -128,10 +128,12 @@ class MpiCommunicator final : public Communicator {
   }
 
   bool do_test(int slot) override {
-    if (!progress_->advance(calls_[static_cast<std::size_t>(slot)])) {
+    PostedCall& call = calls_[static_cast<std::size_t>(slot)];
+    if (!progress_->advance(call)) {
       return false;
     }
     slots_.release(slot);
+    call.throw_if_failed();
     return true;
   }
 
@@ -154,6 +156,7 @@ class MpiCommunicator final : public Communicator {
     PostedCall& call = calls_[static_cast<std::size_t>(slot)];
     if (progress_->post(call, [&] { start(call, members); })) {
       slots_.release(slot);
+      call.throw_if_failed();
       return {};
     }
     return {this, slot};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <utility>
 
 #include "core/comm/reduction.hpp"
 
@@ -237,11 +238,23 @@ void PostedCall::start_receive(const Members& members, View out, int from) {
   step_ = Step::exchange;
 }
 
-bool PostedCall::advance() {
-  while (step_ != Step::done && messages_.test()) {
-    finish_step();
+bool PostedCall::advance() noexcept {
+  try {
+    while (step_ != Step::done && messages_.test()) {
+      finish_step();
+    }
+  } catch (...) {  // kept for the one who waits for this call: another's wait may have come here
+    error_ = std::current_exception();
+    messages_.clear();
+    step_ = Step::done;
   }
   return step_ == Step::done;
+}
+
+void PostedCall::throw_if_failed() {
+  if (error_) {
+    std::rethrow_exception(std::exchange(error_, nullptr));
+  }
 }
 
 void PostedCall::finish_step() {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <span>
 #include <vector>
 
@@ -46,8 +47,11 @@ class PostedCall {
   void start_send(const Members& members, ConstView in, int to);
   void start_receive(const Members& members, View out, int from);
 
-  /// True when the call is done, from then on.
-  bool advance();
+  /// True when the call is done, from then on: also when it failed.
+  bool advance() noexcept;
+
+  /// Throws what ended a done call before its time, if anything did.
+  void throw_if_failed();
 
  private:
   enum class Step : std::uint8_t { exchange, reduce, gather, receive_broadcast, done };
@@ -81,6 +85,7 @@ class PostedCall {
   Members members_;
   Step step_ = Step::done;
   Messages messages_;
+  std::exception_ptr error_;
   Reduction reduction_;
   View broadcast_;
   int root_ = 0;
