@@ -257,6 +257,11 @@ void CheckpointWriter::write(std::span<const Piece> pieces) {
   try {
     state.enter("write");
     for (const Piece& piece : pieces) state.note(piece);
+  } catch (...) {
+    if (!state.failure) state.failure = std::current_exception();
+    pieces = {};  // others may wait for this rank's part in a collective write
+  }
+  try {
     state.transport->write(pieces, state.targets);
   } catch (...) {
     if (!state.failure) state.failure = std::current_exception();
@@ -275,8 +280,8 @@ SaveReport CheckpointWriter::commit() {
       if (state.failure) std::rethrow_exception(state.failure);
     });
     state.check_coverage();
+    together(state.ranks, [&] { state.enter("sync"); });
     together(state.ranks, [&] {
-      state.enter("sync");
       state.transport->finish();
       if (state.ranks.rank() == 0) state.write_state();
     });

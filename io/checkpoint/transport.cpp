@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/checkpoint/transport.hpp"
 
-#include <fmt/core.h>
-
 #include <array>
 
 #include "io/checkpoint/direct_transport.hpp"
+#include "io/checkpoint/parallel_transport.hpp"
 
 namespace tessera::io {
 
@@ -15,10 +14,9 @@ std::string_view name_of(Transport transport) {
   return names[static_cast<std::size_t>(transport)];
 }
 
-std::unique_ptr<PieceTransport> make_transport(Transport transport, Communicator&) {
+std::unique_ptr<PieceTransport> make_transport(Transport transport, Communicator& ranks) {
   if (transport == Transport::direct) return std::make_unique<DirectTransport>();
-  throw Error(ErrorKind::unavailable, fmt::format("this build cannot write through MPI-IO ({})", name_of(transport)),
-              "Use the direct transport.");
+  return make_parallel_transport(transport, ranks);
 }
 
 }  // namespace tessera::io
