@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  matrix products C = α·op(A)·op(B) + β·C on row-major matrices, for every storage type.
+// For:  matrix products C = or += op(A)·op(B) on row-major matrices, for every storage type.
 // Used: linear kernels; whoever needs a product.
 // Must not know: ops, tensors.
 #pragma once
@@ -24,15 +24,17 @@ struct MatrixView {
   Read read = Read::as_is;
 };
 
-/// op(A) is [m, k], op(B) is [k, n], C is [m, n]; any extent may be 0. With beta = 0, C is not read.
+/// What becomes of the values that are in C already.
+enum class Result : std::uint8_t { assign, add };
+
+/// op(A) is [m, k], op(B) is [k, n], C is [m, n]; any extent may be 0.
 template <class T, class C>
 struct GemmCall {
   std::int64_t m, n, k;
-  Accumulation<T> alpha = 1;
   MatrixView<T> a, b;
-  Accumulation<T> beta = 0;
   C* c;
   std::int64_t c_stride;
+  Result result = Result::assign;
 };
 
 /// Bytes of scratch that `gemm` needs for elements of type T, for products up to this size.

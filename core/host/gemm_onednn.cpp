@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <dnnl.h>
 #include <fmt/core.h>
+
+#include <algorithm>
 #ifdef _OPENMP
 #include <omp.h>
 #endif
@@ -14,12 +16,8 @@ namespace tessera::host {
 namespace {
 
 /// The product of nothing: oneDNN refuses the empty operands' strides, or leaves C as it is.
-void scale_by_beta(const GemmCall<float, float>& call) {
-  for (std::int64_t i = 0; i < call.m; ++i)
-    for (std::int64_t j = 0; j < call.n; ++j) {
-      float& c = call.c[i * call.c_stride + j];
-      c = call.beta == 0 ? 0 : call.beta * c;
-    }
+void assign_zeros(const GemmCall<float, float>& call) {
+  for (std::int64_t i = 0; i < call.m; ++i) std::fill_n(call.c + i * call.c_stride, call.n, 0.0F);
 }
 
 }  // namespace
@@ -30,7 +28,11 @@ std::int64_t gemm_single_workspace(int) {
 
 void gemm_single(const GemmCall<float, float>& call, std::span<std::byte>, int threads) {
   if (call.m == 0 || call.n == 0) return;
-  if (call.k == 0) return scale_by_beta(call);
+  const float beta = call.result == Result::add ? 1 : 0;
+  if (call.k == 0) {
+    if (beta == 0) assign_zeros(call);
+    return;
+  }
 #ifdef _OPENMP
   omp_set_num_threads(threads);  // of this thread's teams: oneDNN has no other way to be told
 #else
@@ -38,8 +40,8 @@ void gemm_single(const GemmCall<float, float>& call, std::span<std::byte>, int t
 #endif
   const auto letter = [](Read read) { return read == Read::as_is ? 'N' : 'T'; };
   const dnnl_status_t status =
-      dnnl_sgemm(letter(call.a.read), letter(call.b.read), call.m, call.n, call.k, call.alpha, call.a.data,
-                 call.a.stride, call.b.data, call.b.stride, call.beta, call.c, call.c_stride);
+      dnnl_sgemm(letter(call.a.read), letter(call.b.read), call.m, call.n, call.k, 1, call.a.data, call.a.stride,
+                 call.b.data, call.b.stride, beta, call.c, call.c_stride);
   TESSERA_CHECK(status == dnnl_success, fmt::format("dnnl_sgemm of {} x {} x {} gives status {}", call.m, call.n,
                                                     call.k, static_cast<int>(status)));
 }

@@ -10,6 +10,7 @@ namespace {
 constexpr auto k_tables = std::to_array({
     add_kernels,
     add_bias_kernels,
+    attention_kernels,
     cached_attention_kernels,
     cast_kernels,
     dropout_kernels,

@@ -48,9 +48,9 @@ void linear_dw(const KernelCall& call) {
                       .k = rows_of(dy),
                       .a = {dy.as<const T>(), out, Read::transposed},
                       .b = {x.as<const T>(), in},
-                      .beta = A(call.accumulates(0) ? 1 : 0),
                       .c = dw.as<A>(),
-                      .c_stride = in},
+                      .c_stride = in,
+                      .result = call.accumulates(0) ? Result::add : Result::assign},
        call.workspace, threads_of(call.stream));
 }
 

@@ -13,9 +13,15 @@
 
 namespace tessera::host {
 
-/// e^x with relative error below 2e-7. 0 below -86.6, infinity above 88.7; NaN stays NaN. Range reduction by multiples
-/// of ln 2 in two parts (Cody and Waite 1980), then a polynomial of degree 6 fitted at Chebyshev nodes.
-inline float exponential(float x) {
+/// e^x = fraction · 2^n, n rounded.
+struct FloatPower {
+  float fraction;
+  std::uint32_t n;  ///< in the low bits
+};
+
+/// Range reduction by multiples of ln 2 in two parts (Cody and Waite 1980), then a polynomial of degree 6 fitted at
+/// Chebyshev nodes.
+inline FloatPower reduce_exponential(float x) {
   constexpr float magic = 12582912.0F;  // 1.5·2^23: adding it rounds to an integer, kept in the low bits
   const float shifted = x * 1.44269504F + magic;
   const float n = shifted - magic;
@@ -25,12 +31,22 @@ inline float exponential(float x) {
   q = q * r + 4.166655376257185e-2F;
   q = q * r + 1.6666576305560635e-1F;
   q = q * r + 0.5F;
-  const float p = 1.0F + (r + r * r * q);
+  return {1.0F + (r + r * r * q), std::bit_cast<std::uint32_t>(shifted)};
+}
+
+/// e^x with relative error below 2e-7. 0 below -86.6, infinity above 88.7; NaN stays NaN.
+inline float exponential(float x) {
+  const FloatPower power = reduce_exponential(x);
   // 2^(n-1) and a doubling: n may be 128, whose power is no float.
-  const std::uint32_t half_power = (std::bit_cast<std::uint32_t>(shifted) << 23) + (126U << 23);
-  const float y = p * std::bit_cast<float>(half_power) * 2.0F;
+  const float y = power.fraction * std::bit_cast<float>((power.n << 23) + (126U << 23)) * 2.0F;
   const float low = x < -86.6F ? 0.0F : y;
   return x > 88.7228F ? std::numeric_limits<float>::infinity() : low;
+}
+
+/// The same for x <= 0 or NaN, where there is no infinity to care for.
+inline float exponential_of_negative(float x) {
+  const FloatPower power = reduce_exponential(x);
+  return x < -86.6F ? 0.0F : power.fraction * std::bit_cast<float>((power.n << 23) + (127U << 23));
 }
 
 /// The same in double, relative error below 1e-15; 0 below -708, infinity above 709.7.
@@ -56,6 +72,10 @@ inline double exponential(double x) {
   const double y = p * std::bit_cast<double>(half_power) * 2.0;
   const double low = x < -708.0 ? 0.0 : y;
   return x > 709.782 ? std::numeric_limits<double>::infinity() : low;
+}
+
+inline double exponential_of_negative(double x) {
+  return exponential(x);
 }
 
 template <class A>

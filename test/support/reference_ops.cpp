@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/support/reference_ops.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -215,6 +216,45 @@ double sum_squares(const Values& x) {
   double sum = 0;
   for (const double value : x) sum += value * value;
   return sum;
+}
+
+namespace {
+
+/// One query of one head.
+void attend(const AttentionInputs& in, std::int64_t query, std::int64_t b, std::int64_t head, AttentionOutputs& out) {
+  const std::int64_t kv_head = (head + in.first_head) / in.group - in.first_kv_head, d = in.head_dim;
+  const auto q_at = ((query * in.batch + b) * in.heads + head) * d;
+  const auto k_at = [&](std::int64_t key) { return ((key * in.batch + b) * in.kv_heads + kv_head) * d; };
+  std::vector<std::int64_t> keys;
+  Values scores;
+  for (std::int64_t key = 0; key < in.keys; ++key) {
+    const std::int64_t q_token = query * in.batch + b, k_token = key * in.batch + b;
+    if (at(in.q_position, q_token) < at(in.k_position, k_token)) continue;
+    if (at(in.q_document, q_token) != at(in.k_document, k_token)) continue;
+    double score = 0;
+    for (std::int64_t i = 0; i < d; ++i) score += at(in.q, q_at + i) * at(in.k, k_at(key) + i);
+    keys.push_back(key);
+    scores.push_back(score * in.scale);
+  }
+  double& lse = at(out.lse, (query * in.batch + b) * in.heads + head);
+  lse = -std::numeric_limits<double>::infinity();
+  if (keys.empty()) return;
+  const double largest = *std::max_element(scores.begin(), scores.end());
+  double sum = 0;
+  for (const double score : scores) sum += std::exp(score - largest);
+  lse = largest + std::log(sum);
+  for (std::size_t j = 0; j < keys.size(); ++j)
+    for (std::int64_t i = 0; i < d; ++i) at(out.o, q_at + i) += std::exp(scores[j] - lse) * at(in.v, k_at(keys[j]) + i);
+}
+
+}  // namespace
+
+AttentionOutputs attention(const AttentionInputs& in) {
+  AttentionOutputs out{zeros(count_of(in.q)), zeros(in.queries * in.batch * in.heads)};
+  for (std::int64_t query = 0; query < in.queries; ++query)
+    for (std::int64_t b = 0; b < in.batch; ++b)
+      for (std::int64_t head = 0; head < in.heads; ++head) attend(in, query, b, head, out);
+  return out;
 }
 
 }  // namespace tessera::test::reference

@@ -82,4 +82,19 @@ double masked_sum(const Values& x, const Values& mask);
 /// Σ x²
 double sum_squares(const Values& x);
 
+/// Operands of attention: q [queries, batch, heads, head_dim], k and v [keys, batch, kv_heads, head_dim], positions and
+/// documents [tokens, batch].
+struct AttentionInputs {
+  std::int64_t queries, keys, batch, heads, kv_heads, head_dim;
+  std::int64_t group;                              ///< query heads per key/value head
+  std::int64_t first_head = 0, first_kv_head = 0;  ///< global indices of the local heads' first
+  double scale = 1;
+  Values q = {}, k = {}, v = {}, q_position = {}, k_position = {}, q_document = {}, k_document = {};
+};
+struct AttentionOutputs {
+  Values o, lse;  ///< like q; [queries, batch, heads]
+};
+/// Softmax over keys at or before the query's position in its document. Without any: o = 0, lse = −inf.
+AttentionOutputs attention(const AttentionInputs& in);
+
 }  // namespace tessera::test::reference
