@@ -31,11 +31,10 @@ struct StepRecord {
   std::int64_t peak_bytes = 0;  ///< of the rank that needs most
 };
 
-/// Calls visit(name, value) for each field, in the order and with the names of metrics.jsonl. Types: std::int64_t,
-/// double, bool, std::uint64_t (sample_digest, whose 64 bits do not fit a JSON number).
+/// Calls visit(name, value) for each field but `step`, which writers put first in their own way, in the order and with
+/// the names of metrics.jsonl. Types: std::int64_t, double, bool, std::uint64_t (sample_digest).
 template <class Visit>
 void for_each_metric(const StepRecord& record, Visit&& visit) {
-  visit("step", record.step);
   visit("loss", record.loss);
   visit("valid_tokens", record.valid_tokens);
   visit("grad_norm", record.grad_norm);

@@ -49,9 +49,9 @@ std::int64_t Sampler::sample(std::int64_t consumed) const {
   return range_.first + Permutation(range_.count, seed_, k_site, epoch)(place);
 }
 
-std::uint64_t sample_digest(std::span<const std::int64_t> samples) {
+std::uint64_t Sampler::digest(std::int64_t consumed, std::int64_t count) const {
   std::uint64_t digest = 0;
-  for (std::int64_t sample : samples) digest = mix(digest ^ static_cast<std::uint64_t>(sample));
+  for (std::int64_t i = 0; i < count; ++i) digest = mix(digest ^ static_cast<std::uint64_t>(sample(consumed + i)));
   return digest;
 }
 

@@ -7,7 +7,6 @@
 #pragma once
 
 #include <cstdint>
-#include <span>
 
 namespace tessera::io {
 
@@ -47,13 +46,14 @@ class Sampler {
   /// Index in the dataset of the sample consumed as number `consumed` (from 0).
   std::int64_t sample(std::int64_t consumed) const;
 
+  /// Stands for the samples consumed as numbers [consumed, consumed + count), in their order: what a step saw, equal on
+  /// all layouts.
+  std::uint64_t digest(std::int64_t consumed, std::int64_t count) const;
+
  private:
   SampleRange range_;
   std::uint64_t seed_;
   SampleOrder order_;
 };
-
-/// A digest of which samples a step consumed, in their order: equal on all layouts.
-std::uint64_t sample_digest(std::span<const std::int64_t> samples);
 
 }  // namespace tessera::io

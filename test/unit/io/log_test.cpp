@@ -5,6 +5,7 @@
 
 #include "error_matchers.hpp"
 #include "io/log/metrics_writer.hpp"
+#include "io/log/step_metrics.hpp"
 #include "io/log/trace_writer.hpp"
 #include "temporary_folder.hpp"
 
@@ -51,6 +52,26 @@ TEST(MetricsWriterTest, NumbersReadBackExactly) {
   EXPECT_TRUE(json.at("grad_norm").is_null());
   EXPECT_EQ(json.at("sample_digest"), "ab\"\\\n");
   EXPECT_EQ(json.at("skipped"), true);
+}
+
+TEST(MetricsWriterTest, ALineHasAllFieldsOfAStep) {
+  const TemporaryFolder folder;
+  StepRecord record;
+  record.step = 3;
+  record.loss = 0.1 + 0.2;
+  record.learning_rate = 0.25;
+  record.skipped = true;
+  record.grad_norm = std::numeric_limits<double>::infinity();
+  record.mfu = std::numeric_limits<double>::quiet_NaN();
+  record.sample_digest = 0x0fedcba987654321;
+  record.consumed_tokens = std::int64_t{1} << 60;
+  MetricsWriter writer(folder / "metrics.jsonl", 1);
+  write_step(writer, record);
+  EXPECT_EQ(slurp(folder / "metrics.jsonl"),
+            "{\"step\": 3, \"loss\": 0.30000000000000004, \"valid_tokens\": 0, \"grad_norm\": null, \"lr\": 0.25, "
+            "\"loss_scale\": 1, \"skipped\": true, \"consumed_samples\": 0, \"consumed_tokens\": 1152921504606846976, "
+            "\"sample_digest\": \"0fedcba987654321\", \"step_seconds\": 0, \"tokens_per_second\": 0, "
+            "\"model_tflops\": 0, \"mfu\": null, \"hfu\": 0, \"peak_bytes\": 0}\n");
 }
 
 TEST(MetricsWriterTest, AResumedRunReplacesTheLaterSteps) {

@@ -136,10 +136,11 @@ TEST(SamplerTest, ValidationIsTheTail) {
 }
 
 TEST(SamplerTest, DigestKnowsOrderAndContent) {
-  const std::vector<std::int64_t> ab{1, 2};
-  const std::vector<std::int64_t> ba{2, 1};
-  EXPECT_NE(sample_digest(ab), sample_digest(ba));
-  EXPECT_EQ(sample_digest(ab), sample_digest(std::vector<std::int64_t>{1, 2}));
+  const Sampler sampler({0, 2}, 1, SampleOrder::sequential);  // 0 1 0 1 ...
+  EXPECT_EQ(sampler.digest(0, 2), sampler.digest(2, 2));
+  EXPECT_NE(sampler.digest(0, 2), sampler.digest(1, 2));
+  EXPECT_NE(sampler.digest(0, 2), sampler.digest(0, 3));
+  EXPECT_NE(sampler.digest(0, 2), Sampler({1, 2}, 1, SampleOrder::sequential).digest(0, 2));
 }
 
 }  // namespace
