@@ -118,7 +118,7 @@ pick_headers() { # FIRST FACTOR
 }
 
 stage "installing packages"
-run 300 share/dev/install-packages.sh
+run 600 share/dev/install-packages.sh
 
 stage "building (preset release, $cores cores)"
 run 120 cmake --preset release -DTESSERA_TESTS=OFF

@@ -73,9 +73,10 @@ apt() { # waits for another apt instead of failing, asks no question
 }
 
 without_candidate() { # those of the arguments that the package lists do not offer
-  local package
+  local package policy
   for package in "$@"; do
-    apt-cache policy "$package" 2>/dev/null | grep -q 'Candidate: [^(]' || printf '%s ' "$package"
+    policy=$(apt-cache policy "$package" 2>/dev/null)
+    [[ $policy =~ Candidate:\ [^\(] ]] || printf '%s ' "$package"
   done
 }
 
