@@ -2,11 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/module/search_path.hpp"
 
-#include <dlfcn.h>
-
 #include <algorithm>
 
-#include "core/base/error.hpp"
+#include "core/base/install_tree.hpp"
 
 namespace tessera {
 
@@ -25,11 +23,7 @@ std::vector<std::string> split_at_colons(std::string_view text) {
 }  // namespace
 
 std::filesystem::path installed_modules_folder() {
-  Dl_info info{};
-  TESSERA_CHECK(dladdr(reinterpret_cast<const void*>(&installed_modules_folder), &info) != 0, "dladdr");
-  std::error_code code;
-  const std::filesystem::path library = std::filesystem::canonical(info.dli_fname, code);
-  return (code ? std::filesystem::path(info.dli_fname) : library).parent_path() / "tessera" / "modules";
+  return library_folder() / "tessera" / "modules";
 }
 
 std::vector<SearchFolder> module_search_path(std::string_view flag, std::string_view environment,

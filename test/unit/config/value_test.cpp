@@ -62,13 +62,13 @@ TEST(OptionValue, ListsAreSplitAtCommas) {
 
 TEST(OptionValue, TextOfEveryValueParsesToTheSameValue) {
   const std::vector<std::pair<OptionType, OptionValue>> values{{OptionType::boolean, true},
-                                                         {OptionType::integer, std::int64_t{-3}},
-                                                         {OptionType::real, 1e-5},
-                                                         {OptionType::real, 0.1 + 0.2},
-                                                         {OptionType::bytes, std::int64_t{1} << 40},
-                                                         {OptionType::duration, 0.25},
-                                                         {OptionType::text, std::string("a b")},
-                                                         {OptionType::list, std::vector<std::string>{"a", "b"}}};
+                                                               {OptionType::integer, std::int64_t{-3}},
+                                                               {OptionType::real, 1e-5},
+                                                               {OptionType::real, 0.1 + 0.2},
+                                                               {OptionType::bytes, std::int64_t{1} << 40},
+                                                               {OptionType::duration, 0.25},
+                                                               {OptionType::text, std::string("a b")},
+                                                               {OptionType::list, std::vector<std::string>{"a", "b"}}};
   for (const auto& [type, value] : values) {
     const Option option{.name = "a.b", .type = type};
     EXPECT_EQ(*parse_value(option, to_text(value)).value, value) << to_text(value);

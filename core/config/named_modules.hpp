@@ -1,0 +1,24 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the modules that a run names through its options: what has to be found, asked for options, and loaded.
+// Used: apps, between the two steps of resolve.
+// Must not know: modules themselves.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/config/settings.hpp"
+
+namespace tessera {
+
+struct NamedModule {
+  std::string kind, name;  ///< "optimizer", "adamw"
+  std::string option;      ///< whose value names it: "optimizer.name"
+};
+
+/// Strategies come first, in the order in which they are asked: data, tensor, context, expert, extra.
+std::vector<NamedModule> named_modules(const Settings& settings);
+
+}  // namespace tessera

@@ -1,0 +1,127 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/config/run_rules.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+
+namespace tessera {
+
+namespace {
+
+/// Collects problems; a problem's place is that of the first option in the rule which somebody wrote.
+class Rules {
+ public:
+  explicit Rules(const Settings& settings) : settings_(settings) {}
+
+  std::int64_t operator[](std::string_view name) const { return settings_.get<std::int64_t>(name); }
+  std::string text(std::string_view name) const { return settings_.text(name); }
+  double real(std::string_view name) const { return settings_.get<double>(name); }
+
+  void require(bool holds, std::initializer_list<std::string_view> options, std::string what, std::string hint) {
+    if (holds) return;
+    std::string where;
+    for (const std::string_view option : options)
+      if (where.empty() && settings_.is_set(option)) where = to_string(settings_.origin(option));
+    problems_.push_back({std::move(what), std::move(where), std::move(hint)});
+  }
+
+  std::vector<Problem> take() { return std::move(problems_); }
+
+ private:
+  const Settings& settings_;
+  std::vector<Problem> problems_;
+};
+
+std::string divisors_of(std::int64_t number) {
+  std::string text;
+  for (std::int64_t divisor = 1; divisor <= number && text.size() < 60; ++divisor)
+    if (number % divisor == 0) text += fmt::format("{}{}", text.empty() ? "" : ", ", divisor);
+  return text;
+}
+
+/// "Nearest: 24 and 28."
+std::string nearest_multiples(std::int64_t number, std::int64_t unit) {
+  const std::int64_t below = number / unit * unit;
+  return below == 0 ? fmt::format("Nearest: {}.", unit) : fmt::format("Nearest: {} and {}.", below, below + unit);
+}
+
+void check_model(Rules& run) {
+  const std::int64_t hidden = run["model.hidden"], heads = run["model.heads"], kv_heads = run["model.kv_heads"];
+  run.require(hidden % heads == 0, {"model.heads", "model.hidden"},
+              fmt::format("model.hidden = {} is not a multiple of model.heads = {}", hidden, heads),
+              fmt::format("Heads must divide the features: {}.", divisors_of(hidden)));
+  run.require(heads % kv_heads == 0, {"model.kv_heads", "model.heads"},
+              fmt::format("model.heads = {} is not a multiple of model.kv_heads = {}", heads, kv_heads),
+              fmt::format("Heads of keys must divide those of queries: {}.", divisors_of(heads)));
+  const std::int64_t experts = run["model.experts"], visited = run["model.experts_per_token"];
+  run.require(experts == 0 || visited <= experts, {"model.experts_per_token", "model.experts"},
+              fmt::format("model.experts_per_token = {} is more than model.experts = {}", visited, experts), {});
+  const std::int64_t expert_ranks = run["parallel.expert"];
+  run.require(experts > 0 || expert_ranks == 1, {"parallel.expert"},
+              fmt::format("parallel.expert = {}, but the model has no experts", expert_ranks),
+              "Set model.experts, or parallel.expert = 1.");
+  const std::int64_t layers = run["model.layers"], stages = run["parallel.pipeline"], chunks = run["parallel.chunks"];
+  run.require(layers >= stages * chunks, {"parallel.pipeline", "parallel.chunks", "model.layers"},
+              fmt::format("model.layers = {} is less than parallel.pipeline x parallel.chunks = {} x {}", layers,
+                          stages, chunks),
+              "Every chunk of a stage needs a layer.");
+}
+
+void check_ranks(Rules& run, std::int64_t world) {
+  const std::int64_t tensor = run["parallel.tensor"], context = run["parallel.context"],
+                     pipeline = run["parallel.pipeline"], part = tensor * context * pipeline;
+  run.require(
+      world % part == 0, {"parallel.tensor", "parallel.pipeline", "parallel.context"},
+      fmt::format("{} ranks are not a multiple of parallel.tensor x parallel.context x parallel.pipeline = {} x {} "
+                  "x {} = {}",
+                  world, tensor, context, pipeline, part),
+      fmt::format("Start a multiple of {} ranks, or choose sizes whose product is one of {}.", part,
+                  divisors_of(world)));
+  if (world % part != 0) return;
+  const std::int64_t data = world / part, micro = run["train.micro_batch"], batch = run["train.global_batch"];
+  run.require(
+      batch % (micro * data) == 0, {"train.global_batch", "train.micro_batch"},
+      fmt::format("train.global_batch = {} is not a multiple of train.micro_batch x data-parallel ranks = {} x {}",
+                  batch, micro, data),
+      nearest_multiples(batch, micro * data));
+}
+
+void check_rates(Rules& run) {
+  const std::string schedule = run.text("lr.schedule");
+  if (schedule == "constant") return;
+  const std::int64_t warmup = run["lr.warmup_steps"], decay = run["lr.decay_steps"], final = run["lr.wsd_steps"];
+  run.require(warmup <= decay, {"lr.warmup_steps", "lr.decay_steps"},
+              fmt::format("lr.warmup_steps = {} is more than lr.decay_steps = {}", warmup, decay),
+              "The warm-up ends before the minimum is reached.");
+  run.require(
+      schedule != "wsd" || warmup + final <= std::max(warmup, decay), {"lr.wsd_steps", "lr.decay_steps"},
+      fmt::format("lr.warmup_steps + lr.wsd_steps = {} + {} is more than lr.decay_steps = {}", warmup, final, decay),
+      {});
+  run.require(run.real("lr.min") <= run.real("optimizer.lr"), {"lr.min", "optimizer.lr"},
+              fmt::format("lr.min = {} is more than optimizer.lr = {}", run.text("lr.min"), run.text("optimizer.lr")),
+              {});
+}
+
+void check_files(Rules& run) {
+  run.require(run["checkpoint.interval"] == 0 || !run.text("checkpoint.dir").empty(), {"checkpoint.interval"},
+              fmt::format("checkpoint.interval = {}, but there is no checkpoint.dir", run["checkpoint.interval"]),
+              "Set checkpoint.dir to the folder for checkpoints.");
+}
+
+}  // namespace
+
+std::vector<Problem> check_run(const Settings& settings, std::int64_t world) {
+  Rules run(settings);
+  check_model(run);
+  if (world > 0) check_ranks(run, world);
+  check_rates(run);
+  check_files(run);
+  return run.take();
+}
+
+}  // namespace tessera

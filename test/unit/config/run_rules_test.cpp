@@ -1,0 +1,83 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Impossible runs are refused by a message with key, value and rule, before anything is allocated.
+#include "core/config/run_rules.hpp"
+
+#include <gmock/gmock.h>
+
+#include "core/config/core_options.hpp"
+#include "core/config/resolve.hpp"
+#include "core/config/sources.hpp"
+
+namespace tessera {
+namespace {
+
+using testing::IsEmpty;
+
+struct Case {
+  const char* text;  ///< of a run file
+  std::int64_t world;
+  const char *what, *where, *hint;
+};
+
+class BrokenRules : public testing::TestWithParam<Case> {};
+
+std::vector<Problem> problems_of(std::string_view text, std::int64_t world) {
+  std::vector<Problem> problems;
+  const Resolved resolved = resolve(core_options(), read_ini(text, "run.ini", problems));
+  EXPECT_THAT(problems, IsEmpty());
+  EXPECT_THAT(resolved.problems, IsEmpty());
+  return check_run(resolved.settings, world);
+}
+
+TEST_P(BrokenRules, AreReportedWithNumbersAndAWayOut) {
+  const Case& expected = GetParam();
+  const std::vector<Problem> problems = problems_of(expected.text, expected.world);
+  ASSERT_EQ(problems.size(), 1U);
+  EXPECT_EQ(problems[0].what, expected.what);
+  EXPECT_EQ(problems[0].where, expected.where);
+  EXPECT_EQ(problems[0].hint, expected.hint);
+}
+
+const Case k_cases[] = {
+    {"[model]\nhidden = 64\nheads = 6\nkv_heads = 2\n", 1, "model.hidden = 64 is not a multiple of model.heads = 6",
+     "run.ini:3", "Heads must divide the features: 1, 2, 4, 8, 16, 32, 64."},
+    {"[model]\nheads = 12\nkv_heads = 5\n", 1, "model.heads = 12 is not a multiple of model.kv_heads = 5", "run.ini:3",
+     "Heads of keys must divide those of queries: 1, 2, 3, 4, 6, 12."},
+    {"[model]\nexperts = 4\nexperts_per_token = 5\n", 1, "model.experts_per_token = 5 is more than model.experts = 4",
+     "run.ini:3", ""},
+    {"[parallel]\nexpert = 2\n", 2, "parallel.expert = 2, but the model has no experts", "run.ini:2",
+     "Set model.experts, or parallel.expert = 1."},
+    {"[model]\nlayers = 4\n[parallel]\npipeline = 4\nchunks = 2\n", 4,
+     "model.layers = 4 is less than parallel.pipeline x parallel.chunks = 4 x 2", "run.ini:4",
+     "Every chunk of a stage needs a layer."},
+    {"[parallel]\ntensor = 4\n", 6,
+     "6 ranks are not a multiple of parallel.tensor x parallel.context x parallel.pipeline = 4 x 1 x 1 = 4",
+     "run.ini:2", "Start a multiple of 4 ranks, or choose sizes whose product is one of 1, 2, 3, 6."},
+    {"[train]\nglobal_batch = 26\nmicro_batch = 2\n", 2,
+     "train.global_batch = 26 is not a multiple of train.micro_batch x data-parallel ranks = 2 x 2", "run.ini:2",
+     "Nearest: 24 and 28."},
+    {"[lr]\nwarmup_steps = 20\ndecay_steps = 10\n", 1, "lr.warmup_steps = 20 is more than lr.decay_steps = 10",
+     "run.ini:2", "The warm-up ends before the minimum is reached."},
+    {"[lr]\nschedule = wsd\nwarmup_steps = 4\nwsd_steps = 7\ndecay_steps = 10\n", 1,
+     "lr.warmup_steps + lr.wsd_steps = 4 + 7 is more than lr.decay_steps = 10", "run.ini:4", ""},
+    {"[lr]\nmin = 0.1\n", 1, "lr.min = 0.1 is more than optimizer.lr = 0.0003", "run.ini:2", ""},
+    {"[checkpoint]\ninterval = 5\n", 1, "checkpoint.interval = 5, but there is no checkpoint.dir", "run.ini:2",
+     "Set checkpoint.dir to the folder for checkpoints."},
+};
+
+INSTANTIATE_TEST_SUITE_P(Cases, BrokenRules, testing::ValuesIn(k_cases));
+
+TEST(RunRules, GoodRunsHaveNoProblems) {
+  EXPECT_THAT(problems_of("", 1), IsEmpty());
+  EXPECT_THAT(problems_of("[parallel]\ntensor = 2\npipeline = 2\n[train]\nglobal_batch = 8\n", 8), IsEmpty());
+  EXPECT_THAT(problems_of("[parallel]\ntensor = 64\n", 0), IsEmpty());  // ranks are not known yet
+}
+
+TEST(RunRules, SeveralAreReportedTogether) {
+  EXPECT_EQ(problems_of("[model]\nheads = 5\nkv_heads = 2\n[lr]\nmin = 1\n[parallel]\ntensor = 2\n", 3).size(), 4U);
+}
+
+}  // namespace
+}  // namespace tessera
