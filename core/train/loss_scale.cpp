@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
+#include "core/config/settings.hpp"
 
 namespace tessera {
 namespace {
@@ -35,6 +36,14 @@ LossScaleConfig fixed_loss_scale(double scale, std::int64_t skip_limit) {
   LossScaleConfig config;
   config.start = config.floor = config.ceiling = scale;
   config.growth = config.backoff = 1;
+  config.skip_limit = skip_limit;
+  return config;
+}
+
+LossScaleConfig loss_scale_config(const Settings& settings) {
+  const auto skip_limit = settings.get<std::int64_t>("train.skip_limit");
+  if (settings.get<std::string>("train.precision") != "fp16") return fixed_loss_scale(1, skip_limit);
+  LossScaleConfig config;
   config.skip_limit = skip_limit;
   return config;
 }

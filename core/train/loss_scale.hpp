@@ -10,6 +10,8 @@
 
 namespace tessera {
 
+class Settings;
+
 /// Dynamic loss scaling (Micikevicius and others 2018). All factors are powers of two, so scaling rounds nothing.
 struct LossScaleConfig {
   double start = 65536;
@@ -24,6 +26,9 @@ struct LossScaleConfig {
 
 /// For precisions that need no scaling: the scale stays `scale`, skips are counted all the same.
 LossScaleConfig fixed_loss_scale(double scale, std::int64_t skip_limit);
+
+/// Dynamic for `train.precision` fp16, else fixed at 1, with `train.skip_limit`.
+LossScaleConfig loss_scale_config(const Settings& settings);
 
 /// Everything that a resumed run needs to go on as if it had never stopped.
 struct LossScaleState {

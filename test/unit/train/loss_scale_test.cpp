@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "core/base/error.hpp"
+#include "core/config/resolve.hpp"
 
 namespace tessera {
 namespace {
@@ -89,6 +90,19 @@ TEST(LossScale, AFixedOneCountsSkipsAndNeverChanges) {
   EXPECT_NO_THROW(check_skips(config, state));
   (void)scales(config, state, "b");
   EXPECT_THROW(check_skips(config, state), Error);
+}
+
+TEST(LossScale, OnlyHalfPrecisionIsScaled) {
+  const auto first = [](std::string_view precision) {
+    return first_loss_scale(loss_scale_config(settings_of({{"train.precision", precision}}))).scale;
+  };
+  EXPECT_EQ(first("fp16"), 65536);
+  EXPECT_EQ(first("bf16"), 1);
+  EXPECT_EQ(first("fp32"), 1);
+  const LossScaleConfig config =
+      loss_scale_config(settings_of({{"train.precision", "fp16"}, {"train.skip_limit", "7"}}));
+  EXPECT_EQ(config.skip_limit, 7);
+  EXPECT_EQ(config.window, 1000);
 }
 
 TEST(LossScale, ASavedStateGoesOnAsIfNothingHadHappened) {
