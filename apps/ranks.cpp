@@ -1,0 +1,71 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/ranks.hpp"
+
+#include <fmt/core.h>
+
+#include "apps/report.hpp"
+#include "core/base/log.hpp"
+#include "io/checkpoint/together.hpp"
+
+namespace tessera::apps {
+namespace {
+
+/// Prints what a stalled rank waits for, and ends the job: nobody else would.
+void end_stalled(const StallReport& report) {
+  show_error(Error(ErrorKind::stalled, report.text,
+                   "look at the named rank (is its process stopped, swapping, or stuck in a file system?); "
+                   "train.watchdog sets the limit"));
+  mpi::Environment::abort(static_cast<int>(ErrorKind::stalled));
+}
+
+}  // namespace
+
+Ranks::Ranks() : environment_(argc_, argv_), logs_(environment_), recorder_(logs_.own(), environment_.rank()), world_(mpi::make_world(environment_)), threads_(mpi::choose_threads(environment_)) {
+  set_log_rank(environment_.rank(), environment_.size());
+  world_->set_recorder(&recorder_, "world");
+}
+
+void Ranks::agreed(const std::function<void()>& action) {
+  try {
+    io::together(*world_, action);
+  } catch (const Error& error) {
+    throw AgreedError(error);
+  }
+}
+
+std::string Ranks::from_root(const std::function<std::string()>& action) {
+  std::string text;
+  agreed([&] {
+    if (root()) text = action();
+  });
+  return io::from_root(*world_, text);
+}
+
+void Ranks::watch(double seconds) {
+  watchdog_.reset();
+  if (seconds <= 0) return;
+  WatchdogOptions options;
+  options.limit = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  options.own = &logs_.own();
+  options.logs = logs_.all();
+  watchdog_ = std::make_unique<Watchdog>(options, end_stalled);
+}
+
+int run_on_ranks(const std::function<int(Ranks&)>& body) {
+  Ranks ranks;
+  try {
+    return body(ranks);
+  } catch (const AgreedError& error) {
+    if (ranks.root()) show_error(error);
+    return static_cast<int>(error.kind());
+  } catch (...) {
+    const Error error = current_error();
+    const int size = ranks.environment().size();
+    show_error(error, size > 1 ? fmt::format("rank {} of {}: ", ranks.environment().rank(), size) : std::string());
+    if (size > 1) mpi::Environment::abort(static_cast<int>(error.kind()));
+    return static_cast<int>(error.kind());
+  }
+}
+
+}  // namespace tessera::apps

@@ -1,0 +1,31 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  what a verb of the program is.
+// Used: main.cpp (dispatches), one file per verb (defines it).
+// Must not know: what verbs do.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/config/option.hpp"
+
+namespace tessera::apps {
+
+struct Verb {
+  std::string_view name;
+  std::string_view usage;    ///< "train [RUN.INI] [--section.key=value …]"
+  std::string_view summary;  ///< one line
+  int (*run)(std::span<const std::string> arguments);
+  std::string (*help)();  ///< what follows usage and summary in `--help`
+};
+
+extern const Verb k_train, k_prepare, k_generate, k_inspect, k_modules, k_bench;
+
+/// The exit code of a program that has done what was asked.
+inline constexpr int k_done = 0;
+
+}  // namespace tessera::apps
