@@ -9,10 +9,11 @@
 #     --list    only print the names of the packages
 set -euo pipefail
 
+# ocl-icd-opencl-dev: the CMake package of libdnnl-dev looks for OpenCL, though the library on a CPU does not use it.
 build_packages=(
   build-essential cmake ninja-build ccache pkg-config
   libboost-program-options-dev libboost-log-dev libfmt-dev nlohmann-json3-dev libpcre2-dev libxxhash-dev
-  libhdf5-openmpi-dev libdnnl-dev liburing-dev libhwloc-dev
+  libhdf5-openmpi-dev libdnnl-dev ocl-icd-opencl-dev liburing-dev libhwloc-dev
   libopenmpi-dev openmpi-bin
 )
 test_packages=(
