@@ -11,6 +11,7 @@ constexpr auto k_tables = std::to_array({
     add_kernels,
     add_bias_kernels,
     attention_kernels,
+    attention_grad_kernels,
     cached_attention_kernels,
     cast_kernels,
     dropout_kernels,

@@ -20,6 +20,7 @@ std::span<const KernelEntry> kernels();
 std::span<const KernelEntry> add_kernels();
 std::span<const KernelEntry> add_bias_kernels();
 std::span<const KernelEntry> attention_kernels();
+std::span<const KernelEntry> attention_grad_kernels();
 std::span<const KernelEntry> cached_attention_kernels();
 std::span<const KernelEntry> cast_kernels();
 std::span<const KernelEntry> dropout_kernels();

@@ -220,40 +220,74 @@ double sum_squares(const Values& x) {
 
 namespace {
 
-/// One query of one head.
-void attend(const AttentionInputs& in, std::int64_t query, std::int64_t b, std::int64_t head, AttentionOutputs& out) {
+/// The keys that one query of one head sees, and their probabilities.
+struct Attended {
+  std::vector<std::int64_t> k_at;  ///< where each key (and value) begins
+  Values probabilities;
+  double lse = -std::numeric_limits<double>::infinity();
+};
+
+Attended attend(const AttentionInputs& in, std::int64_t query, std::int64_t b, std::int64_t head) {
   const std::int64_t kv_head = (head + in.first_head) / in.group - in.first_kv_head, d = in.head_dim;
-  const auto q_at = ((query * in.batch + b) * in.heads + head) * d;
-  const auto k_at = [&](std::int64_t key) { return ((key * in.batch + b) * in.kv_heads + kv_head) * d; };
-  std::vector<std::int64_t> keys;
-  Values scores;
+  const std::int64_t q_token = query * in.batch + b, q_at = (q_token * in.heads + head) * d;
+  Attended seen;
   for (std::int64_t key = 0; key < in.keys; ++key) {
-    const std::int64_t q_token = query * in.batch + b, k_token = key * in.batch + b;
+    const std::int64_t k_token = key * in.batch + b, k_at = (k_token * in.kv_heads + kv_head) * d;
     if (at(in.q_position, q_token) < at(in.k_position, k_token)) continue;
     if (at(in.q_document, q_token) != at(in.k_document, k_token)) continue;
     double score = 0;
-    for (std::int64_t i = 0; i < d; ++i) score += at(in.q, q_at + i) * at(in.k, k_at(key) + i);
-    keys.push_back(key);
-    scores.push_back(score * in.scale);
+    for (std::int64_t i = 0; i < d; ++i) score += at(in.q, q_at + i) * at(in.k, k_at + i);
+    seen.k_at.push_back(k_at);
+    seen.probabilities.push_back(score * in.scale);
   }
-  double& lse = at(out.lse, (query * in.batch + b) * in.heads + head);
-  lse = -std::numeric_limits<double>::infinity();
-  if (keys.empty()) return;
-  const double largest = *std::max_element(scores.begin(), scores.end());
+  if (seen.k_at.empty()) return seen;
+  const double largest = *std::max_element(seen.probabilities.begin(), seen.probabilities.end());
   double sum = 0;
-  for (const double score : scores) sum += std::exp(score - largest);
-  lse = largest + std::log(sum);
-  for (std::size_t j = 0; j < keys.size(); ++j)
-    for (std::int64_t i = 0; i < d; ++i) at(out.o, q_at + i) += std::exp(scores[j] - lse) * at(in.v, k_at(keys[j]) + i);
+  for (const double score : seen.probabilities) sum += std::exp(score - largest);
+  seen.lse = largest + std::log(sum);
+  for (double& score : seen.probabilities) score = std::exp(score - largest) / sum;
+  return seen;
 }
 
 }  // namespace
 
 AttentionOutputs attention(const AttentionInputs& in) {
   AttentionOutputs out{zeros(count_of(in.q)), zeros(in.queries * in.batch * in.heads)};
-  for (std::int64_t query = 0; query < in.queries; ++query)
-    for (std::int64_t b = 0; b < in.batch; ++b)
-      for (std::int64_t head = 0; head < in.heads; ++head) attend(in, query, b, head, out);
+  for (std::int64_t row = 0; row < count_of(out.lse); ++row) {
+    const std::int64_t query = row / in.heads / in.batch, b = row / in.heads % in.batch, head = row % in.heads;
+    const Attended seen = attend(in, query, b, head);
+    at(out.lse, row) = seen.lse;
+    for (std::size_t j = 0; j < seen.k_at.size(); ++j)
+      for (std::int64_t i = 0; i < in.head_dim; ++i)
+        at(out.o, row * in.head_dim + i) += seen.probabilities[j] * at(in.v, seen.k_at[j] + i);
+  }
+  return out;
+}
+
+AttentionGradients attention_grad(const AttentionInputs& in, const Values& o_gradient, const Values& lse_gradient) {
+  AttentionGradients out{zeros(count_of(in.q)), zeros(count_of(in.k)), zeros(count_of(in.v))};
+  const std::int64_t d = in.head_dim;
+  for (std::int64_t row = 0; row < in.queries * in.batch * in.heads; ++row) {
+    const std::int64_t query = row / in.heads / in.batch, b = row / in.heads % in.batch, head = row % in.heads;
+    const Attended seen = attend(in, query, b, head);
+    Values p_gradient(seen.k_at.size(), 0.0);
+    double mean = 0;  // Σ p·dp: what the softmax takes off every score's gradient
+    for (std::size_t j = 0; j < seen.k_at.size(); ++j) {
+      for (std::int64_t i = 0; i < d; ++i) {
+        p_gradient[j] += at(o_gradient, row * d + i) * at(in.v, seen.k_at[j] + i);
+        at(out.v, seen.k_at[j] + i) += seen.probabilities[j] * at(o_gradient, row * d + i);
+      }
+      mean += seen.probabilities[j] * p_gradient[j];
+    }
+    const double from_lse = lse_gradient.empty() ? 0 : at(lse_gradient, row);
+    for (std::size_t j = 0; j < seen.k_at.size(); ++j) {
+      const double score_gradient = seen.probabilities[j] * (p_gradient[j] - mean + from_lse) * in.scale;
+      for (std::int64_t i = 0; i < d; ++i) {
+        at(out.q, row * d + i) += score_gradient * at(in.k, seen.k_at[j] + i);
+        at(out.k, seen.k_at[j] + i) += score_gradient * at(in.q, row * d + i);
+      }
+    }
+  }
   return out;
 }
 

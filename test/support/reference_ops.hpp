@@ -97,4 +97,10 @@ struct AttentionOutputs {
 /// Softmax over keys at or before the query's position in its document. Without any: o = 0, lse = −inf.
 AttentionOutputs attention(const AttentionInputs& in);
 
+struct AttentionGradients {
+  Values q, k, v;
+};
+/// From the gradients of o and, if not empty, of lse.
+AttentionGradients attention_grad(const AttentionInputs& in, const Values& o_gradient, const Values& lse_gradient);
+
 }  // namespace tessera::test::reference
