@@ -32,11 +32,17 @@ std::string expand_dots(const std::string& word, const std::string& leading) {
   return word.starts_with("..") ? leading + word.substr(2) : word;
 }
 
-std::vector<int> order_of(const Op& op, std::size_t inputs) {
+/// Inputs in the order in which they choose: binding ones, those with a priority, the others.
+std::vector<int> order_of(const Op& op, const std::vector<bool>& binding) {
   std::vector<int> order;
-  for (char digit : op.priority) order.push_back(digit - '0');
-  for (int i = 0; i < static_cast<int>(inputs); ++i)
+  auto add = [&](int i) {
     if (std::find(order.begin(), order.end(), i) == order.end()) order.push_back(i);
+  };
+  const auto inputs = static_cast<int>(binding.size());
+  for (int i = 0; i < inputs; ++i)
+    if (binding[static_cast<std::size_t>(i)]) add(i);
+  for (char digit : op.priority) add(digit - '0');
+  for (int i = 0; i < inputs; ++i) add(i);
   return order;
 }
 
@@ -58,7 +64,7 @@ DType principal_dtype(std::span<const Type> in) {
 class Chooser {
  public:
   Chooser(const Op& op, const LayoutArgs& args)
-      : op_(op), args_(args), labels_(labels_of(op, args.types)), order_(order_of(op, args.in.size())),
+      : op_(op), args_(args), labels_(labels_of(op, args.types)), order_(order_of(op, labels_.binding)),
         passed_(args.in.size()) {}
 
   LayoutAnswer answer() {
@@ -107,9 +113,12 @@ class Chooser {
   /// A label must not be split when the op needs it whole, or when a binding input has it and does not split it.
   bool forbidden(char label, AxisId axis) const {
     if (contains(op_.whole, label)) return true;
-    for (std::size_t i = 0; i < labels_.in.size(); ++i)
-      if (labels_.binding[i] && args_.present[i] && contains(labels_.in[i], label) && !args_.in[i].of(axis).is_split())
+    for (std::size_t i = 0; i < labels_.in.size(); ++i) {
+      const std::size_t dim = labels_.in[i].find(label);
+      if (labels_.binding[i] && args_.present[i] && dim != std::string::npos &&
+          args_.in[i].of(axis) != Placement::split(static_cast<int>(dim)))
         return true;
+    }
     return false;
   }
 

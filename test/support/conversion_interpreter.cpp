@@ -103,7 +103,7 @@ Parts apply(const Mesh& mesh, const Layout& from, const Conversion& conversion, 
     Part& out = result[static_cast<std::size_t>(rank)];
     if (step.kind == Kind::mask) {
       out = parts[static_cast<std::size_t>(rank)];
-      if (group[0] != rank) std::fill(out.data.begin(), out.data.end(), 0.0);
+      if (group[0] != rank) std::fill(out.data.begin(), out.data.end(), identity(step.merge));
       continue;
     }
     const bool gathers = step.from_dim >= 0;

@@ -12,23 +12,17 @@ void add_gradient(GradientScope& g) {
   g.add(1, g.gradient());
 }
 
-/// Splits of the first operand, then what the second adds to them. Partial beside partial stays partial; replicated
-/// beside partial becomes partial by the mask, never by plain addition: the silent bug of hand-written reductions.
+/// Splits of the first operand, then what the second adds to them, in its order. Partial beside partial stays partial;
+/// replicated beside partial becomes partial by the mask, never by plain addition: the silent bug of hand-written
+/// reductions. Only sums: the sum of two maxima is not the maximum of sums.
 LayoutAnswer add_layout(const Op&, const LayoutArgs& args) {
-  Layout layout = args.in[0];
-  layout.clear_partial(layout.partial());
-  for (int a = 0; a < args.mesh.axes(); ++a) {
-    const auto axis = static_cast<AxisId>(a);
-    const Placement x = args.in[0].of(axis), y = args.in[1].of(axis);
-    if (x.is_split()) continue;
-    if (y.is_split())
-      layout.splits(y.dim).push_back(axis);
-    else if (x.is_partial() || y.is_partial())
-      layout.set_partial(AxisSet::of(axis), Merge::sum);
-  }
-  // Where both split alike, the second operand's order stands: nothing is converted.
-  return args.in[0] == args.in[1] ? LayoutAnswer{{args.in[0], args.in[1]}, {args.in[0]}}
-                                  : LayoutAnswer{{layout, layout}, {layout}};
+  const Layout &x = args.in[0], &y = args.in[1];
+  Layout layout = x.dual();
+  for (int dim = 0; dim < args.types[0].shape.rank(); ++dim)
+    for (AxisId axis : y.splits(dim))
+      if (!x.of(axis).is_split()) layout.splits(dim).push_back(axis);
+  layout.set_partial((x.partial(Merge::sum) | y.partial(Merge::sum)) - layout.split_axes(), Merge::sum);
+  return {{layout, layout}, {layout}};
 }
 
 }  // namespace
