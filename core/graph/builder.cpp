@@ -114,8 +114,9 @@ Value Builder::dropout(Value x, Value index, Value sample, std::string_view site
   return one(ops::dropout, {x, index, sample}, Attributes::of(attributes::Dropout{place, probability, shape[shape.rank() - 1]}));
 }
 
-std::vector<Value> Builder::split_tokens(Value x, std::int64_t pieces) {
-  return emit(ops::split_tokens, {x}, Attributes::of(attributes::Pieces{pieces}));
+std::vector<Value> Builder::split_tokens(Value x, std::int64_t pieces, Value guide) {
+  const Attributes record = Attributes::of(attributes::Pieces{pieces});
+  return guide ? emit(ops::split_tokens, {x, guide}, record) : emit(ops::split_tokens, {x}, record);
 }
 
 Value Builder::cross_entropy(Value logits, Value target, Value token_mask) {

@@ -65,7 +65,8 @@ class Builder {
   Value gelu(Value x, attributes::GeluForm form);
   /// `site` names the place; nothing is added when `probability` is 0.
   Value dropout(Value x, Value index, Value sample, std::string_view site, double probability);
-  std::vector<Value> split_tokens(Value x, std::int64_t pieces);
+  /// Pieces of the sequence. Values whose pieces belong together need a common `guide`, one of them.
+  std::vector<Value> split_tokens(Value x, std::int64_t pieces, Value guide = {});
   /// Sum over tokens of mask · cross entropy of the logits; f64 scalar.
   Value cross_entropy(Value logits, Value target, Value mask);
 

@@ -91,8 +91,8 @@ void head(BlockContext& context, Value x, Value table, std::int64_t pieces, Mode
     return;
   }
   const auto x_pieces = b.split_tokens(x, pieces);
-  const auto target_pieces = b.split_tokens(context.inputs.target, pieces);
-  const auto mask_pieces = b.split_tokens(context.inputs.mask, pieces);
+  const auto target_pieces = b.split_tokens(context.inputs.target, pieces, x);
+  const auto mask_pieces = b.split_tokens(context.inputs.mask, pieces, x);
   for (std::size_t i = 0; i < x_pieces.size(); ++i) {
     b.enter(k_head, static_cast<int>(i));
     const Value loss = b.cross_entropy(b.linear(x_pieces[i], table), target_pieces[i], mask_pieces[i]);

@@ -34,8 +34,12 @@ std::size_t offset_of(const Shape& shape, const Index& index, const Index& start
   return static_cast<std::size_t>(offset);
 }
 
-double identity(Merge merge) { return merge == Merge::sum ? 0.0 : -std::numeric_limits<double>::infinity(); }
-double merged(Merge merge, double a, double b) { return merge == Merge::sum ? a + b : std::max(a, b); }
+double identity(Merge merge) {
+  return merge == Merge::sum ? 0.0 : -std::numeric_limits<double>::infinity();
+}
+double merged(Merge merge, double a, double b) {
+  return merge == Merge::sum ? a + b : std::max(a, b);
+}
 
 std::vector<int> coordinates(const Mesh& mesh, int rank, AxisSet axes) {
   std::vector<int> result;
@@ -93,7 +97,8 @@ Part assemble(const Mesh& mesh, const Layout& layout, const Shape& global, const
   return whole;
 }
 
-Parts apply(const Mesh& mesh, const Layout& from, const Conversion& conversion, const Shape& global, const Parts& parts) {
+Parts apply(const Mesh& mesh, const Layout& from, const Conversion& conversion, const Shape& global,
+            const Parts& parts) {
   using Kind = ConversionStep::Kind;
   const ConversionStep& step = conversion.step;
   Parts result(parts.size());
@@ -110,7 +115,8 @@ Parts apply(const Mesh& mesh, const Layout& from, const Conversion& conversion, 
     // What the group holds together, as a part of the whole value: a box that starts where its members' boxes start.
     Slab box = before;
     Part held = parts[static_cast<std::size_t>(rank)];
-    if (step.kind == Kind::all_reduce || step.kind == Kind::reduce_scatter) held = merge_parts(step.merge, parts, group);
+    if (step.kind == Kind::all_reduce || step.kind == Kind::reduce_scatter)
+      held = merge_parts(step.merge, parts, group);
     if (gathers) {
       Layout gathered = from;
       for (int i = 0; i < step.axes.size(); ++i) gathered.splits(step.from_dim).pop_back();

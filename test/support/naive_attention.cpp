@@ -16,8 +16,13 @@ namespace {
 class Scores {
  public:
   Scores(std::span<const Tensor> operands, const Attributes& attributes)
-      : q_(operands[0]), k_(operands[1]), query_position_(operands[3]), key_position_(operands[4]),
-        query_document_(operands[5]), key_document_(operands[6]), record_(attributes.as<attributes::Attention>()) {}
+      : q_(operands[0]),
+        k_(operands[1]),
+        query_position_(operands[3]),
+        key_position_(operands[4]),
+        query_document_(operands[5]),
+        key_document_(operands[6]),
+        record_(attributes.as<attributes::Attention>()) {}
 
   std::int64_t queries() const { return q_.shape.count_from(0) == 0 ? 0 : q_.shape[0] * q_.shape[1] * q_.shape[2]; }
   std::int64_t keys() const { return k_.shape[0]; }
@@ -78,7 +83,8 @@ void attention_grad(std::span<const Tensor> in, std::span<const Tensor> out, con
   const double *const q = in[2].as<double>(), *const k = in[3].as<double>(), *const v = in[4].as<double>();
   for (const Tensor& gradient : out) std::fill_n(gradient.as<double>(), gradient.count(), 0.0);
   for (std::int64_t row = 0; row < scores.queries(); ++row) {
-    const double *const d_out = in[0].as<double>() + row * scores.width(), *const o = in[9].as<double>() + row * scores.width();
+    const double *const d_out = in[0].as<double>() + row * scores.width(), *const o = in[9].as<double>() +
+                                                                                      row * scores.width();
     double common = in[1].data != nullptr ? -in[1].as<double>()[row] : 0;
     for (std::int64_t i = 0; i < scores.width(); ++i) common += d_out[i] * o[i];
     for (std::int64_t t = 0; t < scores.keys(); ++t) {

@@ -29,7 +29,8 @@ TensorValue tensor_at(const Slab& slab, DType dtype, const Values* values) {
 int first_replica(const Mesh& mesh, const Layout& layout, int rank) {
   AxisSet replicated;
   for (int a = 0; a < mesh.axes(); ++a)
-    if (layout.of(static_cast<AxisId>(a)).is_replicated()) replicated = replicated | AxisSet::of(static_cast<AxisId>(a));
+    if (layout.of(static_cast<AxisId>(a)).is_replicated())
+      replicated = replicated | AxisSet::of(static_cast<AxisId>(a));
   return mesh.group(rank, replicated)[0];
 }
 
@@ -48,7 +49,8 @@ bool has_nan(const TensorValue& tensor) {
 
 }  // namespace
 
-RankValues distribute(const Mesh& mesh, const Layout& layout, const Type& type, const Values& whole, std::uint64_t seed) {
+RankValues distribute(const Mesh& mesh, const Layout& layout, const Type& type, const Values& whole,
+                      std::uint64_t seed) {
   const Parts parts = testing_support::scatter(mesh, layout.dual(), {type.shape, whole});
   std::vector<Values> held;
   for (int rank = 0; rank < mesh.size(); ++rank) {
@@ -74,7 +76,8 @@ RankValues distribute(const Mesh& mesh, const Layout& layout, const Type& type, 
   }
   RankValues result;
   for (int rank = 0; rank < mesh.size(); ++rank)
-    result.push_back(tensor_at(slab_of(mesh, layout, type.shape, rank), type.dtype, &held[static_cast<std::size_t>(rank)]));
+    result.push_back(
+        tensor_at(slab_of(mesh, layout, type.shape, rank), type.dtype, &held[static_cast<std::size_t>(rank)]));
   return result;
 }
 
@@ -145,8 +148,8 @@ void NaiveExecutor::check(const Node& node, std::size_t output) const {
   for (int rank = 0; rank < mesh_.size(); ++rank) {
     const TensorValue& part = parts[static_cast<std::size_t>(rank)];
     const Shape expected = slab_of(mesh_, info.layout, info.type.shape, rank).extent;
-    TESSERA_CHECK(part.tensor().shape == expected,
-                  fmt::format("{}: rank {} holds {} instead of {}", what, rank, to_string(part.tensor().shape), to_string(expected)));
+    TESSERA_CHECK(part.tensor().shape == expected, fmt::format("{}: rank {} holds {} instead of {}", what, rank,
+                                                               to_string(part.tensor().shape), to_string(expected)));
     TESSERA_CHECK(!has_nan(part), fmt::format("{}: rank {} holds NaN", what, rank));
     const int first = first_replica(mesh_, info.layout, rank);
     TESSERA_CHECK(part.bytes() == parts[static_cast<std::size_t>(first)].bytes(),
@@ -161,7 +164,9 @@ Values NaiveExecutor::assemble(const Layout& layout, const Shape& shape, const P
   return whole.data;
 }
 
-Values NaiveExecutor::assemble(Value v) const { return assemble(graph_[v].layout, graph_[v].type.shape, parts_of(v)); }
+Values NaiveExecutor::assemble(Value v) const {
+  return assemble(graph_[v].layout, graph_[v].type.shape, parts_of(v));
+}
 
 Values NaiveExecutor::accumulated(std::int32_t accumulator) const {
   const Accumulator& target = graph_.accumulators[static_cast<std::size_t>(accumulator)];

@@ -22,7 +22,8 @@ using RankValues = std::vector<TensorValue>;
 
 /// Cuts a whole value, given in row-major order, into every rank's part under any layout. The summands of a partial one
 /// are numbers of `seed` that sum to the value (the smaller ones of a maximum).
-RankValues distribute(const Mesh& mesh, const Layout& layout, const Type& type, const Values& whole, std::uint64_t seed);
+RankValues distribute(const Mesh& mesh, const Layout& layout, const Type& type, const Values& whole,
+                      std::uint64_t seed);
 
 class NaiveExecutor {
  public:
@@ -32,8 +33,8 @@ class NaiveExecutor {
   /// Gives a value that no node makes. `seed` as in distribute().
   void set(Value v, const Values& whole, std::uint64_t seed = 1);
 
-  /// Runs all nodes in order. After each, checks that its outputs have the local shapes of their layouts, that they were
-  /// written, and that replicas hold the same bits. Throws Error{internal} that names the node.
+  /// Runs all nodes in order. After each, checks that its outputs have the local shapes of their layouts, that they
+  /// were written, and that replicas hold the same bits. Throws Error{internal} that names the node.
   void run();
 
   /// The logical value: parts placed, partial ones summed.

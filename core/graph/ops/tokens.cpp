@@ -24,22 +24,32 @@ std::vector<Type> concat_type(const TypeArgs& args) {
   return {whole};
 }
 
-/// A piece is made of a piece of every part, so all parts of the sequence must be alike.
+/// Several pieces are each made of a piece of every part, so all parts of the sequence must be alike.
 void check_even(const LayoutArgs& args, const Layout& layout, std::int64_t tokens, std::int64_t pieces) {
+  if (pieces == 1) return;
   const std::int64_t parts = args.mesh.size_of(layout.splits(0).set());
   TESSERA_CHECK(tokens % (parts * pieces) == 0, fmt::format("{} tokens, {} parts, {} pieces", tokens, parts, pieces));
 }
 
+/// What a piece holds follows from how the tokens are split. So values whose pieces belong together must be split alike:
+/// all but the first are given the first as a guide.
 LayoutAnswer split_layout(const Op&, const LayoutArgs& args) {
   const std::int64_t pieces = args.attributes.as<attributes::Pieces>().pieces;
-  const Layout layout = args.in[0];
+  LayoutAnswer answer{{args.in.begin(), args.in.end()}, {}};
+  Layout& layout = answer.in[0];
+  if (args.in.size() == 2) {
+    layout = Layout{};
+    for (int dim : {0, 1}) layout.splits(dim) = args.in[1].splits(dim);
+  }
   check_even(args, layout, args.types[0].shape[0], pieces);
-  return {{layout}, std::vector<Layout>(static_cast<std::size_t>(pieces), layout)};
+  answer.out.assign(static_cast<std::size_t>(pieces), layout);
+  return answer;
 }
 
 LayoutAnswer concat_layout(const Op&, const LayoutArgs& args) {
   const Layout layout = args.in[0];
-  check_even(args, layout, args.types[0].shape[0], 1);
+  const auto pieces = static_cast<std::int64_t>(args.in.size());
+  check_even(args, layout, pieces * args.types[0].shape[0], pieces);
   return {std::vector<Layout>(args.in.size(), layout), {layout}};
 }
 

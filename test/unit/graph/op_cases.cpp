@@ -28,7 +28,9 @@ std::uint64_t next_seed() {
   return ++seed;
 }
 
-Operand floats(const Shape& shape) { return {{shape, DType::f64}, random_values(next_seed(), shape.count())}; }
+Operand floats(const Shape& shape) {
+  return {{shape, DType::f64}, random_values(next_seed(), shape.count())};
+}
 
 /// Away from zero: for what is divided by.
 Operand positive(const Shape& shape) {

@@ -122,7 +122,8 @@ std::vector<Trial> trials_of(const OpCase& c, const Mesh& mesh, std::size_t coun
     choices.push_back(legal_layouts(c, i, mesh));
     combinations = std::min(count + 1, combinations * choices.back().size());
   }
-  const std::vector<Layout> hints = all_layouts(mesh, c.out[0].type.shape.rank(), Partials::none);
+  const int rank = c.out.empty() ? 0 : c.out[0].type.shape.rank();
+  const std::vector<Layout> hints = all_layouts(mesh, rank, Partials::none);
   std::vector<Trial> trials;
   const auto add = [&](auto layout_of_input) {
     Trial trial;

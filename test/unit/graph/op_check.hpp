@@ -38,12 +38,12 @@ struct Trial {
   std::optional<Layout> hint;
 };
 
-/// All layouts that an input may have: every axis replicated, split on any dim and in any order, or partial if the input is
-/// floating and not binding: summed on all of its partial axes, or the maximum on all.
+/// All layouts that an input may have: every axis replicated, split on any dim and in any order, or partial if the
+/// input is floating and not binding: summed on all of its partial axes, or the maximum on all.
 std::vector<Layout> legal_layouts(const OpCase& c, std::size_t input, const Mesh& mesh);
 
-/// All combinations of legal layouts if they are no more than `count`; else every layout of every input beside replicated
-/// ones, and `count` drawn combinations. A third has a hint.
+/// All combinations of legal layouts if they are no more than `count`; else every layout of every input beside
+/// replicated ones, and `count` drawn combinations. A third has a hint.
 std::vector<Trial> trials_of(const OpCase& c, const Mesh& mesh, std::size_t count, unsigned seed);
 
 /// What is wrong when `op` stands in for the op of the case; empty when all is right: the value within 1e-12 of one

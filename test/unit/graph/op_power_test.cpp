@@ -64,16 +64,32 @@ const OpCase& first_case(const Op& op) {
   return *std::find_if(op_cases().begin(), op_cases().end(), [&](const OpCase& c) { return c.op == &op; });
 }
 
-/// Outputs by digit that the rule can make partial; a wrong number, unequal replicas or an exception must follow when it
-/// says they are replicated.
+/// Outputs by digit that the rule can make partial; a wrong number, unequal replicas or an exception must follow when
+/// it says they are replicated.
 TEST(OpPowerTest, EveryPartialOutputIsNeeded) {
-  const std::map<std::string_view, std::string> expected{
-      {"accumulate", "0"}, {"add", "0"},           {"attention_grad", "12"}, {"bias_grad", "0"},
-      {"dropout", "0"},    {"embed", "0"},         {"embed_grad", "0"},      {"gelu_grad", "0"},
-      {"layer_norm_grad", "012"}, {"linear", "0"}, {"linear_dw", "0"},       {"linear_dx", "0"},
-      {"masked_sum", "0"}, {"merge_heads", "0"},   {"rms_norm_grad", "01"},  {"rope", "0"},
-      {"row_max", "0"},    {"softmax_sums", "12"}, {"split_heads", "0"},     {"sum_squares", "0"},
-      {"swiglu_grad", "01"}, {"token_loss_grad", "01"}, {"total", "0"}};
+  const std::map<std::string_view, std::string> expected{{"accumulate", "0"},
+                                                         {"add", "0"},
+                                                         {"attention_grad", "12"},
+                                                         {"bias_grad", "0"},
+                                                         {"dropout", "0"},
+                                                         {"embed", "0"},
+                                                         {"embed_grad", "0"},
+                                                         {"gelu_grad", "0"},
+                                                         {"layer_norm_grad", "012"},
+                                                         {"linear", "0"},
+                                                         {"linear_dw", "0"},
+                                                         {"linear_dx", "0"},
+                                                         {"masked_sum", "0"},
+                                                         {"merge_heads", "0"},
+                                                         {"rms_norm_grad", "01"},
+                                                         {"rope", "0"},
+                                                         {"row_max", "0"},
+                                                         {"softmax_sums", "12"},
+                                                         {"split_heads", "0"},
+                                                         {"sum_squares", "0"},
+                                                         {"swiglu_grad", "01"},
+                                                         {"token_loss_grad", "01"},
+                                                         {"total", "0"}};
   std::map<std::string_view, std::string> caught;
   for (const Op* op : all_ops()) {
     for (std::size_t o = 0; o < first_case(*op).out.size(); ++o) {
@@ -88,7 +104,8 @@ TEST(OpPowerTest, EveryPartialOutputIsNeeded) {
 
 /// The declarations themselves: without its list of summed labels, of labels with a maximum, of whole labels.
 TEST(OpPowerTest, EveryDeclarationIsNeeded) {
-  const std::pair<const char*, std::string_view Op::*> fields[] = {{"sum", &Op::sum}, {"max", &Op::max}, {"whole", &Op::whole}};
+  const std::pair<const char*, std::string_view Op::*> fields[] = {
+      {"sum", &Op::sum}, {"max", &Op::max}, {"whole", &Op::whole}};
   for (const Op* op : all_ops()) {
     for (const auto& [name, field] : fields) {
       if ((op->*field).empty()) continue;
@@ -113,7 +130,8 @@ TEST(OpPowerTest, PassingPartialInputsThatMustNotIsSeen) {
     const Labels labels = labels_of(*op, types);
     for (std::size_t i = 0; i < c.in.size(); ++i) {
       const std::string digit(1, static_cast<char>('0' + i));
-      if (!is_floating(types[i].dtype) || labels.binding[i] || op->passes_partial.find(digit) != std::string_view::npos) continue;
+      if (!is_floating(types[i].dtype) || labels.binding[i] || op->passes_partial.find(digit) != std::string_view::npos)
+        continue;
       const auto linear = k_linear_inputs.find(op->name);
       const bool harmless = linear != k_linear_inputs.end() && linear->second.find(digit) != std::string_view::npos;
       Op alone = *op;

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "core/graph/label_rule.hpp"
+#include "core/graph/ops/add.hpp"
 #include "core/scheduler/placer.hpp"
 #include "test/unit/graph/op_cases.hpp"
 
@@ -38,7 +39,40 @@ TEST_P(OpRuleTest, RightForEveryLayoutOfTheInputs) {
   RecordProperty("cases", count);
 }
 
+/// A parameter is converted only where the op needs a dim whole: activations follow.
+TEST_P(OpRuleTest, BindingInputsAreNeverConverted) {
+  for (const OpCase& c : op_cases()) {
+    if (c.op->name != GetParam() || c.op->layout != nullptr || !c.op->whole.empty()) continue;
+    std::vector<Type> types;
+    for (const Operand& operand : c.in) types.push_back(operand.type);
+    const Labels labels = labels_of(*c.op, types);
+    const bool all[] = {true, true, true, true};
+    const std::span present(all, types.size());
+    for (const Mesh& mesh : rule_meshes()) {
+      for (const Trial& trial : trials_of(c, mesh, k_trials, k_seed)) {
+        const LayoutAnswer answer = layout_of(*c.op, {mesh, trial.in, present, types, c.attributes, nullptr});
+        for (std::size_t i = 0; i < types.size(); ++i) {
+          if (labels.binding[i]) {
+            EXPECT_EQ(answer.in[i], trial.in[i]) << to_string(trial.in[i], mesh);
+          }
+        }
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Ops, OpRuleTest, testing::ValuesIn(op_names()), [](const auto& test) { return test.param; });
+
+TEST(AddRuleTest, ASumTakesTheOrderOfAxesOfItsSecondOperandWhereTheFirstHasNone) {
+  const Mesh mesh({{"a", "a", 2}, {"b", "b", 2}});
+  const Type type{{4, 4}, DType::f64};
+  const Type types[] = {type, type};
+  const bool present[] = {true, true};
+  for (const Layout& split : {Layout({{0, 1}}), Layout({{1, 0}})}) {
+    const Layout in[] = {Layout(), split};
+    EXPECT_EQ(layout_of(ops::add, {mesh, in, present, types, {}, nullptr}).out[0], split) << to_string(split, mesh);
+  }
+}
 
 }  // namespace
 }  // namespace tessera::test

@@ -1,0 +1,168 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// Every layout computes the same function: loss and all gradients of a model on a mesh are those of one rank.
+#include <numeric>
+
+#include "test/support/closeness.hpp"
+#include "test/support/placed_model.hpp"
+#include "test/support/test_strategies.hpp"
+
+namespace tessera::test {
+namespace {
+
+using Attention = ContextStrategy::Attention;
+using KeyHeads = TensorStrategy::KeyHeads;
+
+struct Layouts {
+  std::string name;
+  std::vector<Axis> axes;
+  Residual residual = Residual::replicated;
+  Attention attention = Attention::gathers;
+  KeyHeads key_heads = KeyHeads::split;
+};
+
+struct Model {
+  std::string name;
+  ModelConfig config;
+  MicroBatch micro_batch{16, 4, 1};
+};
+
+const std::vector<Axis> k_tp2{{"tp", "tp", 2}}, k_tp4{{"tp", "tp", 4}}, k_dp2{{"dp", "dp", 2}}, k_cp2{{"cp", "cp", 2}},
+    k_cp4{{"cp", "cp", 4}}, k_all2{{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 2}},
+    k_factored{{"tp.replica", "tp", 2}, {"tp.head", "tp", 2}},
+    k_factored_cp2{{"tp.replica", "tp", 2}, {"tp.head", "tp", 2}, {"cp", "cp", 2}};
+
+const std::vector<Layouts>& layouts() {
+  static const std::vector<Layouts> all{
+      {"tp2", k_tp2},
+      {"tp2_sequence", k_tp2, Residual::split},
+      {"tp2_sequence_unmarked", k_tp2, Residual::split_unmarked},
+      {"tp4", k_tp4},
+      {"tp4_sequence", k_tp4, Residual::split},
+      {"tp4_whole_key_heads", k_tp4, Residual::replicated, Attention::gathers, KeyHeads::whole},
+      {"tp4_whole_key_heads_sequence", k_tp4, Residual::split, Attention::gathers, KeyHeads::whole},
+      {"tp4_factored", k_factored},
+      {"tp4_factored_sequence", k_factored, Residual::split},
+      {"tp4_factored_sequence_unmarked", k_factored, Residual::split_unmarked},
+      {"dp2", k_dp2},
+      {"dp3", {{"dp", "dp", 3}}},
+      {"dp8", {{"dp", "dp", 8}}},
+      {"cp2_gathers", k_cp2},
+      {"cp4_gathers", k_cp4},
+      {"cp2_exchanges", k_cp2, Residual::replicated, Attention::exchanges},
+      {"cp4_exchanges", k_cp4, Residual::replicated, Attention::exchanges},
+      {"cp4_factored_gathers", {{"cp.inner", "cp", 2}, {"cp.outer", "cp", 2}}},
+      {"cp4_factored_exchanges", {{"cp.inner", "cp", 2}, {"cp.outer", "cp", 2}}, Residual::replicated, Attention::exchanges},
+      {"tp2_cp2_dp2_gathers", k_all2},
+      {"tp2_cp2_dp2_gathers_sequence", k_all2, Residual::split},
+      {"tp2_cp2_dp2_gathers_sequence_unmarked", k_all2, Residual::split_unmarked},
+      {"tp2_cp2_dp2_exchanges", k_all2, Residual::replicated, Attention::exchanges},
+      {"tp2_cp2_dp2_exchanges_sequence", k_all2, Residual::split, Attention::exchanges},
+      {"tp4_factored_cp2_gathers_sequence", k_factored_cp2, Residual::split},
+      {"tp4_factored_cp2_exchanges_sequence", k_factored_cp2, Residual::split, Attention::exchanges},
+      {"tp4_factored_cp2_exchanges", k_factored_cp2, Residual::replicated, Attention::exchanges},
+  };
+  return all;
+}
+
+ModelConfig config_of(Architecture architecture, std::int64_t key_heads) {
+  ModelConfig config;
+  config.architecture = architecture;
+  config.layers = 2;
+  config.hidden = 16;
+  config.heads = 8;
+  config.kv_heads = key_heads;
+  config.ffn = 22;
+  config.vocab = 37;
+  config.sequence = 16;
+  return config;
+}
+
+ModelConfig with_everything(ModelConfig config) {
+  config.biases = config.qk_norm = config.tied = true;
+  config.dropout = 0.2;
+  return config;
+}
+
+const std::vector<Model>& models() {
+  static const std::vector<Model> all = [] {
+    std::vector<Model> list{{"llama", config_of(Architecture::llama, 4)},
+                            {"llama_2_key_heads", config_of(Architecture::llama, 2), {16, 4, 2}},
+                            {"llama_everything", with_everything(config_of(Architecture::llama, 2)), {16, 3, 2}},
+                            {"llama_1_key_head_everything", with_everything(config_of(Architecture::llama, 1))},
+                            {"llama_uneven", with_everything(config_of(Architecture::llama, 8)), {13, 3, 1}},
+                            {"gpt", config_of(Architecture::gpt, 8), {16, 4, 2}},
+                            {"gpt_everything", with_everything(config_of(Architecture::gpt, 4)), {16, 3, 1}}};
+    ModelConfig odd = with_everything(config_of(Architecture::gpt, 3));
+    odd.hidden = 12;
+    odd.heads = 6;
+    list.push_back({"gpt_6_heads", odd, {11, 2, 1}});
+    return list;
+  }();
+  return all;
+}
+
+double seed_of(const NamedValues& inputs) {
+  const Values& mask = inputs.at("mask");
+  return 1 / std::accumulate(mask.begin(), mask.end(), 0.0);
+}
+
+struct Reference {
+  NamedValues inputs, weights;
+  PlacedModel::Result result;
+};
+
+const Reference& reference_of(const Model& model) {
+  static std::map<std::string, Reference> made;
+  if (const auto found = made.find(model.name); found != made.end()) return found->second;
+  const Mesh one({{"tp", "tp", 1}});
+  Reference reference{random_inputs(model.config, model.micro_batch, 1), random_weights(model.config, 2), {}};
+  reference.result = PlacedModel(model.config, model.micro_batch, one, {}).run(reference.inputs, reference.weights, seed_of(reference.inputs));
+  return made.emplace(model.name, std::move(reference)).first->second;
+}
+
+PlacedModel::Result run(const Model& model, const Layouts& l) {
+  const Mesh mesh(l.axes);
+  const TensorStrategy tensor(l.residual, l.key_heads);
+  const ContextStrategy context(l.attention);
+  const DataStrategy data;
+  const Strategy* strategies[] = {&tensor, &context, &data};
+  const Reference& reference = reference_of(model);
+  return PlacedModel(model.config, model.micro_batch, mesh, strategies)
+      .run(reference.inputs, reference.weights, seed_of(reference.inputs));
+}
+
+void expect_equal(const PlacedModel::Result& actual, const PlacedModel::Result& expected) {
+  EXPECT_NEAR(actual.loss, expected.loss, 1e-10);
+  ASSERT_EQ(actual.gradients.size(), expected.gradients.size());
+  for (const auto& [name, gradient] : expected.gradients)
+    EXPECT_TRUE(close(actual.gradients.at(name), gradient, 1e-10)) << name;
+}
+
+class ParityTest : public testing::TestWithParam<Layouts> {};
+
+TEST_P(ParityTest, LossAndGradientsAreThoseOfOneRank) {
+  for (const Model& model : models()) {
+    SCOPED_TRACE(model.name);
+    expect_equal(run(model, GetParam()), reference_of(model).result);
+  }
+}
+
+/// What is compared is not nothing.
+TEST(ParityReferenceTest, EveryGradientIsLarge) {
+  for (const Model& model : models()) {
+    const PlacedModel::Result& result = reference_of(model).result;
+    EXPECT_GT(result.loss, 1) << model.name;
+    for (const auto& [name, gradient] : result.gradients) {
+      double largest = 0;
+      for (double x : gradient) largest = std::max(largest, std::abs(x));
+      EXPECT_GT(largest, 1e-3) << model.name << " " << name;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, ParityTest, testing::ValuesIn(layouts()), [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace tessera::test
