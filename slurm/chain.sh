@@ -13,10 +13,13 @@ set -euo pipefail
 count=$1
 shift
 
+# Each depends on all before it: one that was cancelled counts as not ended well, so the last one alone is not enough.
+before=
 dependency=()
 for ((i = 1; i <= count; ++i)); do
   job=$(sbatch --parsable --no-requeue --export=ALL,TESSERA_MAX_RESTARTS=0 "${dependency[@]}" "$@")
   job=${job%%;*} # --parsable appends the cluster's name where there are several
   echo "job $i of $count: $job"
-  dependency=(--dependency="afternotok:$job" --kill-on-invalid-dep=yes)
+  before+=:$job
+  dependency=(--dependency="afternotok$before" --kill-on-invalid-dep=yes)
 done

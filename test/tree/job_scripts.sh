@@ -65,7 +65,7 @@ expect "sweep: no such line" "$(SLURM_ARRAY_TASK_ID=3 run bash "$scripts/sweep.s
 
 expect "chain: code" "$(run "$scripts/chain.sh" 3 job.sbatch run.ini)" 0
 expect "chain: jobs" "$(grep -c '^sbatch .*job.sbatch run.ini$' "$CALLS")" 3
-expect "chain: dependencies" "$(grep -o 'afternotok:[0-9]*' "$CALLS" | tr '\n' ' ')" "afternotok:1 afternotok:2 "
+expect "chain: dependencies" "$(grep -o 'afternotok[:0-9]*' "$CALLS" | tr '\n' ' ')" "afternotok:1 afternotok:1:2 "
 expect "chain: bad count" "$(run "$scripts/chain.sh" none job.sbatch)" 64
 
 printf 'job_scripts: %d failures\n' "$failures"
