@@ -6,6 +6,7 @@
 import contextlib
 import io
 import pathlib
+import subprocess
 import tempfile
 import unittest
 
@@ -13,6 +14,7 @@ import arrows
 import headers
 import links
 import style
+import symbols
 import tree
 
 HEAD = "// SPDX-FileCopyrightText: The Tessera authors\n// SPDX-License-Identifier: Apache-2.0\n"
@@ -129,12 +131,15 @@ class Planted(unittest.TestCase):
         self.run_cases(links.check, LINK_CASES, lambda text: text)
         self.expect(links.check, "core/README.md is not there")
 
-    def run_headers(self):
-        """Exit code and output of a check of the headers."""
+    def exit_of(self, main, *arguments):
+        """Exit code and output of a check's main function."""
         output = io.StringIO()
         with contextlib.redirect_stdout(output), self.assertRaises(SystemExit) as left:
-            headers.main(str(self.root), str(self.root), "c++", "cc", [])
+            main(*arguments)
         return left.exception.code, output.getvalue()
+
+    def run_headers(self):
+        return self.exit_of(headers.main, str(self.root), str(self.root), "c++", "cc", [])
 
     def test_headers(self):
         self.write("core/a.hpp", '#pragma once\n#include "core/b.hpp"\ninline int a() { return b; }\n')
@@ -154,6 +159,19 @@ class Planted(unittest.TestCase):
         self.assertEqual(self.run_headers()[0], 0)
         self.write("core/abi.h", text + '#ifdef __cplusplus\nextern "C" {}\n#endif\n')
         self.assertEqual(self.run_headers()[0], 1)
+
+    def test_symbols(self):
+        self.assertEqual(self.exit_of(symbols.main, [self.root])[0], symbols.SKIPPED)
+        for source, code in (
+            ("const int tessera_module_v1 = 1;", 0),
+            ("const int tessera_module_v1 = 1; void helper(void) {}", 1),
+            ("void helper(void) {}", 1),
+            ("static int nothing;", 1),
+        ):
+            with self.subTest(source=source):
+                command = ["cc", "-shared", "-fPIC", "-x", "c", "-", "-o", str(self.root / "module.so")]
+                subprocess.run(command, input=source, text=True, check=True)
+                self.assertEqual(self.exit_of(symbols.main, [self.root])[0], code)
 
 
 if __name__ == "__main__":
