@@ -38,6 +38,11 @@ function(tessera_add_module)
   if(TARGET tessera_flags)  # inside the tree: our warnings, and headers that are made first
     target_link_libraries(module_${module} PRIVATE tessera_flags)
     add_dependencies(module_${module} tessera_interface_hash)
+  else()  # elsewhere: the folder is seen under the name that it has in the tree
+    set(view ${CMAKE_CURRENT_BINARY_DIR}/${module}_view)
+    file(MAKE_DIRECTORY ${view}/modules/${arg_KIND})
+    file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${view}/modules/${arg_KIND}/${arg_NAME} SYMBOLIC)
+    target_include_directories(module_${module} PRIVATE ${view})
   endif()
   if(TARGET tessera_modules AND NOT arg_FOLDER)
     add_dependencies(tessera_modules module_${module})
