@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 
+#include "core/base/error.hpp"
 #include "core/comm/communicator.hpp"
 #include "core/comm/flight_recorder.hpp"
 #include "core/comm/watchdog.hpp"
@@ -21,8 +22,6 @@ namespace tessera::apps {
 
 /// An error that all ranks have together: they leave in order, and rank 0 speaks.
 class AgreedError : public Error {
-  using Error::Error;
-
  public:
   explicit AgreedError(const Error& error) : Error(error) {}
 };

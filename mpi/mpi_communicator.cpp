@@ -67,10 +67,7 @@ class MpiCommunicator final : public Communicator {
   MPI_Comm handle() const { return comm_.get(); }
 
   std::int64_t workspace_bytes(CallKind kind, std::int64_t count, DType dtype) const override {
-    if (kind != CallKind::all_reduce && kind != CallKind::reduce_scatter) {
-      return 0;
-    }
-    return (size() - 1) * reduction_segment(kind, count, dtype, size()) * size_of(dtype);
+    return mpi::workspace_bytes(kind, count, dtype, size());
   }
 
  private:
@@ -185,6 +182,13 @@ class MpiCommunicator final : public Communicator {
 };
 
 }  // namespace
+
+std::int64_t workspace_bytes(CallKind kind, std::int64_t count, DType dtype, int members) {
+  if (kind != CallKind::all_reduce && kind != CallKind::reduce_scatter) {
+    return 0;
+  }
+  return (members - 1) * reduction_segment(kind, count, dtype, members) * size_of(dtype);
+}
 
 std::unique_ptr<Communicator> make_world(const Environment&, const CommunicatorOptions& options) {
   TESSERA_CHECK(options.piece_bytes > 0 && options.piece_bytes <= INT_MAX,

@@ -24,6 +24,9 @@ struct CommunicatorOptions {
 /// waits for a call, all its calls advance. Communicators of different threads need ThreadLevel::multiple.
 std::unique_ptr<Communicator> make_world(const Environment& environment, const CommunicatorOptions& options = {});
 
+/// Communicator::workspace_bytes of a communicator of so many members, for plans made before there is one.
+std::int64_t workspace_bytes(CallKind kind, std::int64_t count, DType dtype, int members);
+
 /// How many threads this rank may use, from the cores that it and its neighbours on the node are bound to. Collective.
 ThreadChoice choose_threads(const Environment& environment);
 

@@ -30,6 +30,13 @@ AxisList Mesh::factors(std::string_view stem) const {
   return list;
 }
 
+AxisSet Mesh::all() const {
+  AxisSet set;
+  for (int a = 0; a < axes(); ++a)
+    if (axes_[static_cast<std::size_t>(a)].size > 1) set = set | AxisSet::of(static_cast<AxisId>(a));
+  return set;
+}
+
 int Mesh::size_of(AxisSet set) const {
   int product = 1;
   for (int a = 0; a < axes(); ++a)

@@ -112,6 +112,9 @@ class Mesh {
 
   int coordinate(int rank, AxisId axis) const { return rank / strides_[static_cast<std::size_t>(axis)] % axes_[static_cast<std::size_t>(axis)].size; }
 
+  /// Every axis that has more than one rank.
+  AxisSet all() const;
+
   /// Product of the sizes of some axes.
   int size_of(AxisSet axes) const;
 

@@ -14,13 +14,6 @@ Value one(Placer& placer, const Op& op, std::initializer_list<Value> in, const A
   return placer.emit(op, std::span(in.begin(), in.size()), attributes)[0];
 }
 
-AxisSet all_axes(const Mesh& mesh) {
-  AxisSet axes;
-  for (int a = 0; a < mesh.axes(); ++a)
-    if (mesh.axis(static_cast<AxisId>(a)).size > 1) axes = axes | AxisSet::of(static_cast<AxisId>(a));
-  return axes;
-}
-
 Value add_state(Placer& placer, const Bucket& bucket, AxisSet partial, const std::string& name) {
   ValueInfo info;
   info.type = {{placer.mesh().size_of(bucket.split.set()), bucket.elements}, bucket.dtype};
@@ -36,7 +29,7 @@ Value add_state(Placer& placer, const Bucket& bucket, AxisSet partial, const std
 Value squared_norm(Placer& placer, Value gradient) {
   const Value sum = one(placer, ops::sum_squares, {gradient});
   Layout partial;
-  partial.set_partial(all_axes(placer.mesh()), Merge::sum);
+  partial.set_partial(placer.mesh().all(), Merge::sum);
   return placer.convert(sum, partial);
 }
 

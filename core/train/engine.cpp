@@ -76,10 +76,10 @@ void Engine::set_initial_weights() {
 
 std::vector<TensorPart> Engine::tensors() const {
   const Plan& plan = training_.plan;
-  auto parts = tensor_parts("model", plan, training_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.weights; });
+  auto parts = tensor_parts("model", args_.mesh, plan, training_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.weights; });
   const std::vector<OptimizerState> states = args_.optimizer.states();
   for (std::size_t s = 0; s < states.size(); ++s) {
-    auto state = tensor_parts(states[s].name, plan, training_.graph, *arena_,
+    auto state = tensor_parts(states[s].name, args_.mesh, plan, training_.graph, *arena_,
                               [](const Bucket& b, std::size_t i) { return i < b.states.size() ? b.states[i] : Address{}; }, s);
     parts.insert(parts.end(), state.begin(), state.end());
   }
@@ -87,15 +87,16 @@ std::vector<TensorPart> Engine::tensors() const {
 }
 
 std::vector<TensorPart> Engine::gradients() const {
-  return tensor_parts("gradient", training_.plan, training_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.gradients; });
+  return tensor_parts("gradient", args_.mesh, training_.plan, training_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.gradients; });
 }
 
-StepOutcome Engine::step(BatchSource& source, std::int64_t first_sample, std::int64_t step, double learning_rate) {
+StepOutcome Engine::step(BatchSource& source, std::int64_t first_sample, const StepSettings& settings) {
   for (int m = 0; m < micro_batches_; ++m) fill(training_.plan, training_inputs_, source, first_sample + m * columns_, columns_, m);
   StepInputs inputs;
   inputs.seed = args_.seed;
-  inputs.step = step;
-  inputs.learning_rate = learning_rate;
+  inputs.step = settings.update;
+  inputs.learning_rate = settings.learning_rate;
+  inputs.loss_scale = settings.loss_scale;
   training_executor_->run(inputs);
   const double tokens = scalar(training_.plan.count);
   return {tokens > 0 ? scalar(training_.plan.loss) / tokens : 0, static_cast<std::int64_t>(tokens),

@@ -38,6 +38,13 @@ struct EngineArgs {
   ExecutorOptions executor;
 };
 
+/// What a training step is told.
+struct StepSettings {
+  std::int64_t update = 1;  ///< number of this update among those that were made, from 1; skipped ones do not count
+  double learning_rate = 0;
+  double loss_scale = 1;
+};
+
 /// What a training step did; equal on all ranks.
 struct StepOutcome {
   double loss = 0;          ///< Σ token loss ÷ Σ valid tokens over the global batch
@@ -67,8 +74,8 @@ class Engine {
   /// Makes communicators, allocates, and sets the weights to their start. Collective.
   void start();
 
-  /// One update with the samples [first_sample, first_sample + global_batch) of the source. `step` counts from 1.
-  StepOutcome step(BatchSource& source, std::int64_t first_sample, std::int64_t step, double learning_rate);
+  /// One update with the samples [first_sample, first_sample + global_batch) of the source. Collective.
+  StepOutcome step(BatchSource& source, std::int64_t first_sample, const StepSettings& settings);
 
   /// The mean token loss of `samples` samples, each once. Changes nothing of training. Collective.
   EvaluationOutcome evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples);

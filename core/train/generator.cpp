@@ -61,7 +61,7 @@ Generator::Generator(const ModelConfig& model, std::int64_t capacity, DType dtyp
 Generator::~Generator() = default;
 
 std::vector<TensorPart> Generator::tensors() const {
-  return tensor_parts("model", compiled_.plan, compiled_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.weights; });
+  return tensor_parts("model", mesh_, compiled_.plan, compiled_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.weights; });
 }
 
 const std::vector<double>& Generator::feed(std::int32_t token) {

@@ -4,8 +4,8 @@
 
 namespace tessera {
 
-std::vector<TensorPart> tensor_parts(const std::string& group, const Plan& plan, const Graph& graph, const Arena& arena,
-                                     Address (*base)(const Bucket&, std::size_t), std::size_t index) {
+std::vector<TensorPart> tensor_parts(const std::string& group, const Mesh& mesh, const Plan& plan, const Graph& graph,
+                                     const Arena& arena, Address (*base)(const Bucket&, std::size_t), std::size_t index) {
   std::vector<TensorPart> parts;
   for (const Bucket& bucket : plan.buckets) {
     const Address start = base(bucket, index);
@@ -13,7 +13,8 @@ std::vector<TensorPart> tensor_parts(const std::string& group, const Plan& plan,
     for (const BucketMember& member : bucket.members) {
       const Parameter& parameter = graph.parameters[static_cast<std::size_t>(member.parameter)];
       const Address at{start.tag, start.offset + member.offset * size_of(bucket.dtype)};
-      parts.push_back({group, &parameter, graph[parameter.value].type.shape, member.slab, bucket.dtype, arena.at(at)});
+      parts.push_back({group, &parameter, graph[parameter.value].type.shape, member.slab, bucket.dtype, arena.at(at),
+                       mesh.all() - graph[parameter.value].layout.split_axes()});
     }
   }
   return parts;

@@ -21,10 +21,11 @@ struct TensorPart {
   Slab slab;
   DType dtype = DType::f32;
   void* data = nullptr;  ///< dense, row-major
+  AxisSet held;          ///< axes whose ranks all hold this same part
 };
 
 /// The parts that a plan's buckets hold at `base` of each bucket; buckets without that address are left out.
-std::vector<TensorPart> tensor_parts(const std::string& group, const Plan& plan, const Graph& graph, const Arena& arena,
-                                     Address (*base)(const Bucket&, std::size_t), std::size_t index = 0);
+std::vector<TensorPart> tensor_parts(const std::string& group, const Mesh& mesh, const Plan& plan, const Graph& graph,
+                                     const Arena& arena, Address (*base)(const Bucket&, std::size_t), std::size_t index = 0);
 
 }  // namespace tessera

@@ -60,6 +60,8 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
          std::to_string(c.ranks) + "_micro" + std::to_string(c.micro_batch) + "_pieces" + std::to_string(c.pieces);
 }
 
+std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.model << " on " << c.ranks << " ranks"; }
+
 class ReferenceTest : public testing::TestWithParam<Case> {};
 
 void expect_gradients(const json& expected, const Gathered& gathered, DType dtype, double norm) {
@@ -103,7 +105,7 @@ TEST_P(ReferenceTest, TenStepsEqualPyTorch) {
     testing_support::set_reference_weights(engine);
     reference::ReferenceSource source;
     for (int step = 1; step <= 10; ++step) {
-      const StepOutcome outcome = engine.step(source, (step - 1) * reference::k_global_batch, step, 1e-3);
+      const StepOutcome outcome = engine.step(source, (step - 1) * reference::k_global_batch, {step, 1e-3});
       const std::lock_guard lock(mutex);
       const auto s = static_cast<std::size_t>(step - 1);
       const double loss = series["loss"][s], norm = series["grad_norm"][s];

@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  saving and resuming a run: engine and progress to files and back.
+// Used: the verb `train`.
+// Must not know: the loop, when to save.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "apps/ranks.hpp"
+#include "core/config/settings.hpp"
+#include "core/train/trainer.hpp"
+
+namespace tessera::apps {
+
+/// What identifies the data that a run consumes.
+struct DataIdentity {
+  std::uint64_t fingerprint = 0;
+  std::int64_t samples = 0;
+  friend bool operator==(const DataIdentity&, const DataIdentity&) = default;
+};
+
+struct CheckpointContext {
+  Ranks& ranks;
+  const Settings& settings;
+  const Mesh& mesh;
+  const ModelConfig& model;
+  DataIdentity data;
+};
+
+/// Saves into checkpoint.dir. Collective; throws AgreedError, and what was committed before stays as it was.
+void save_checkpoint(const CheckpointContext& context, Engine& engine, const Progress& progress);
+
+/// Resumes as checkpoint.resume says: fills weights and states and returns the progress; nothing when there is nothing
+/// to resume from. Collective; throws AgreedError.
+std::optional<Progress> resume_checkpoint(const CheckpointContext& context, Engine& engine);
+
+}  // namespace tessera::apps

@@ -1,0 +1,53 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  from the command line to a resolved run: run file, preset, flags, and the modules that they name.
+// Used: the verbs that train.
+// Must not know: models, devices, what options mean.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/ranks.hpp"
+#include "core/config/option.hpp"
+#include "core/config/settings.hpp"
+#include "core/module/loader.hpp"
+#include "core/module/registry.hpp"
+
+namespace tessera::apps {
+
+class Run {
+ public:
+  /// Rank 0 reads everything, reports all problems at once, and tells the result to all; every rank loads the modules
+  /// that the run names, and all must have the same ones. Collective. `extra`: options of the verb itself.
+  Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const Option> extra = {});
+
+  const Settings& settings() const { return settings_; }
+  const Registry& registry() const { return registry_; }
+
+  /// Problems of options that were set and that nobody read: asked when everything has been built.
+  void check_used() const;
+
+ private:
+  void load_modules(Ranks& ranks);
+
+  Settings settings_;
+  Registry registry_;
+  std::unique_ptr<ModuleLoader> loader_;
+};
+
+/// A module by kind and name.
+struct ModuleName {
+  std::string kind, name;
+};
+
+/// Those that a run names.
+std::vector<ModuleName> named_modules(const Settings& settings);
+
+/// The options of the core and of all modules that can be found, for `--help`.
+std::string run_help();
+
+}  // namespace tessera::apps

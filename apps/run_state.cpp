@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/run_state.hpp"
+
+#include <fmt/core.h>
+#include <nlohmann/json.hpp>
+
+namespace tessera::apps {
+namespace {
+
+using nlohmann::json;
+
+constexpr int k_format = 1;
+
+json write_model(const ModelConfig& m) {
+  return {{"architecture", m.architecture == Architecture::gpt ? "gpt" : "llama"},
+          {"layers", m.layers},
+          {"hidden", m.hidden},
+          {"heads", m.heads},
+          {"kv_heads", m.key_heads()},
+          {"ffn", m.ffn},
+          {"vocab", m.vocab},
+          {"sequence", m.sequence},
+          {"tied", m.tied},
+          {"biases", m.biases},
+          {"qk_norm", m.qk_norm},
+          {"norm_epsilon", m.norm_epsilon},
+          {"rope_theta", m.rope_theta},
+          {"dropout", m.dropout}};
+}
+
+ModelConfig read_model(const json& j) {
+  ModelConfig m;
+  m.architecture = j.at("architecture").get<std::string>() == "gpt" ? Architecture::gpt : Architecture::llama;
+  j.at("layers").get_to(m.layers);
+  j.at("hidden").get_to(m.hidden);
+  j.at("heads").get_to(m.heads);
+  j.at("kv_heads").get_to(m.kv_heads);
+  j.at("ffn").get_to(m.ffn);
+  j.at("vocab").get_to(m.vocab);
+  j.at("sequence").get_to(m.sequence);
+  j.at("tied").get_to(m.tied);
+  j.at("biases").get_to(m.biases);
+  j.at("qk_norm").get_to(m.qk_norm);
+  j.at("norm_epsilon").get_to(m.norm_epsilon);
+  j.at("rope_theta").get_to(m.rope_theta);
+  j.at("dropout").get_to(m.dropout);
+  return m;
+}
+
+json write_loss_scale(const LossScaleState& s) {
+  return {{"scale", s.scale},
+          {"good_steps", s.good_steps},
+          {"hysteresis_left", s.hysteresis_left},
+          {"skipped", s.skipped},
+          {"skipped_at_floor", s.skipped_at_floor}};
+}
+
+LossScaleState read_loss_scale(const json& j) {
+  return {j.at("scale").get<double>(), j.at("good_steps").get<std::int64_t>(), j.at("hysteresis_left").get<std::int64_t>(),
+          j.at("skipped").get<std::int64_t>(), j.at("skipped_at_floor").get<std::int64_t>()};
+}
+
+}  // namespace
+
+std::string write_state(const RunState& state) {
+  const json j{{"format", k_format},
+               {"step", state.progress.step},
+               {"consumed_samples", state.progress.consumed_samples},
+               {"consumed_tokens", state.progress.consumed_tokens},
+               {"loss_scale", write_loss_scale(state.progress.loss_scale)},
+               {"model", write_model(state.model)},
+               {"data", {{"fingerprint", state.data.fingerprint}, {"samples", state.data.samples}}},
+               {"optimizer", state.optimizer},
+               {"precision", state.precision},
+               {"seed", state.seed},
+               {"settings", json::parse(state.settings)}};
+  return j.dump(1) + "\n";
+}
+
+RunState read_state(std::string_view text, const std::string& where) {
+  try {
+    const json j = json::parse(text);
+    const int format = j.at("format").get<int>();
+    if (format != k_format)
+      throw Error(ErrorKind::data, fmt::format("{}: format {} is not known to this version, which reads {}", where, format, k_format),
+                  "use the version that wrote the checkpoint");
+    RunState state;
+    j.at("step").get_to(state.progress.step);
+    j.at("consumed_samples").get_to(state.progress.consumed_samples);
+    j.at("consumed_tokens").get_to(state.progress.consumed_tokens);
+    state.progress.loss_scale = read_loss_scale(j.at("loss_scale"));
+    state.model = read_model(j.at("model"));
+    state.data = {j.at("data").at("fingerprint").get<std::uint64_t>(), j.at("data").at("samples").get<std::int64_t>()};
+    j.at("optimizer").get_to(state.optimizer);
+    j.at("precision").get_to(state.precision);
+    j.at("seed").get_to(state.seed);
+    state.settings = j.at("settings").dump();
+    return state;
+  } catch (const json::exception& error) {
+    throw Error(ErrorKind::data, fmt::format("{}: {}", where, error.what()), "the checkpoint is damaged; use an older one");
+  }
+}
+
+}  // namespace tessera::apps

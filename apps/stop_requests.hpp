@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  who can ask a run to stop: signals to any rank, a file, a time limit; and how all ranks come to know.
+// Used: the verb `train`.
+// Must not know: what is done when the run stops.
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <string>
+
+#include "apps/ranks.hpp"
+
+namespace tessera::apps {
+
+class StopRequests {
+ public:
+  /// Catches SIGUSR1 and SIGTERM from now on. `stop_file` (may be empty) is looked for by rank 0; `seconds` is the time
+  /// limit, 0: none.
+  StopRequests(Ranks& ranks, std::filesystem::path stop_file, double seconds);
+  ~StopRequests();
+  StopRequests(const StopRequests&) = delete;
+  StopRequests& operator=(const StopRequests&) = delete;
+
+  /// Whether any rank was asked; the answer is the same on all. Collective.
+  bool asked();
+
+  /// What asked this rank, for the log; empty when it was another.
+  const std::string& reason() const { return reason_; }
+
+ private:
+  std::string look() const;
+
+  Ranks& ranks_;
+  std::filesystem::path stop_file_;
+  std::chrono::steady_clock::time_point end_;
+  bool limited_;
+  std::string reason_;
+};
+
+}  // namespace tessera::apps

@@ -1,0 +1,46 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/model/model_settings.hpp"
+
+#include <fmt/core.h>
+
+namespace tessera {
+namespace {
+
+/// 4 · hidden for gpt; for llama 8/3 · hidden, rounded up to a multiple of 64: three matrices then cost as much as two.
+std::int64_t default_ffn(Architecture architecture, std::int64_t hidden) {
+  if (architecture == Architecture::gpt) return 4 * hidden;
+  return (8 * hidden / 3 + 63) / 64 * 64;
+}
+
+}  // namespace
+
+ModelConfig model_config(const Settings& settings, std::int64_t data_vocab) {
+  ModelConfig model;
+  model.architecture = settings.get<std::string>("model.architecture") == "gpt" ? Architecture::gpt : Architecture::llama;
+  model.layers = settings.get<std::int64_t>("model.layers");
+  model.hidden = settings.get<std::int64_t>("model.hidden");
+  model.heads = settings.get<std::int64_t>("model.heads");
+  model.kv_heads = settings.get<std::int64_t>("model.kv_heads");
+  model.ffn = settings.get<std::int64_t>("model.ffn");
+  if (model.ffn == 0) model.ffn = default_ffn(model.architecture, model.hidden);
+  model.vocab = settings.get<std::int64_t>("model.vocab");
+  if (model.vocab == 0) model.vocab = data_vocab;
+  model.sequence = settings.get<std::int64_t>("model.sequence");
+  model.tied = settings.get<bool>("model.tied");
+  model.biases = settings.get<bool>("model.biases");
+  model.qk_norm = settings.get<bool>("model.qk_norm");
+  model.norm_epsilon = settings.get<double>("model.norm_epsilon");
+  if (model.architecture == Architecture::llama) model.rope_theta = settings.get<double>("model.rope_theta");
+  model.dropout = settings.get<double>("model.dropout");
+  if (settings.get<std::int64_t>("model.experts") > 0)
+    throw Error(ErrorKind::configuration, "model.experts: this version has no experts", "set model.experts = 0");
+  validate(model);
+  if (data_vocab > model.vocab)
+    throw Error(ErrorKind::configuration,
+                fmt::format("model.vocab = {} is smaller than the vocabulary of the data, {}", model.vocab, data_vocab),
+                "set model.vocab = 0 to take that of the data");
+  return model;
+}
+
+}  // namespace tessera

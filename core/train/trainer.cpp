@@ -1,0 +1,87 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/train/trainer.hpp"
+
+#include <chrono>
+
+#include "core/train/flops.hpp"
+
+namespace tessera {
+namespace {
+
+class Loop {
+ public:
+  Loop(const TrainerArgs& args, Progress& progress, TrainerHooks& hooks)
+      : args_(args), progress_(progress), hooks_(hooks), flops_(token_flops(args.model)) {}
+
+  Ending run() {
+    while (progress_.step < args_.steps) {
+      step();
+      const bool last = progress_.step == args_.steps;
+      if (due(args_.eval_interval) || (last && args_.eval_interval > 0)) evaluate();
+      const bool stop = hooks_.stop_asked() && !last;
+      if (args_.save_interval > 0 && (due(args_.save_interval) || last || stop)) hooks_.save(progress_);
+      if (stop) return Ending::stopped;
+    }
+    return Ending::finished;
+  }
+
+ private:
+  bool due(std::int64_t interval) const { return interval > 0 && progress_.step % interval == 0; }
+
+  void step() {
+    const auto begin = std::chrono::steady_clock::now();
+    StepRecord record;
+    record.step = progress_.step + 1;
+    record.learning_rate = learning_rate(args_.learning_rate, record.step);
+    record.loss_scale = progress_.loss_scale.scale;
+    const StepOutcome outcome = args_.engine.step(args_.source, progress_.consumed_samples,
+                                                  {record.step - progress_.loss_scale.skipped, record.learning_rate,
+                                                   record.loss_scale});
+    record.sample_digest = args_.source.digest(progress_.consumed_samples, args_.global_batch);
+    progress_.step = record.step;
+    progress_.consumed_samples += args_.global_batch;
+    progress_.consumed_tokens += args_.global_batch * args_.model.sequence;
+    progress_.loss_scale = next_loss_scale(args_.loss_scale, progress_.loss_scale,
+                                           outcome.skipped ? GradientRange::overflow : GradientRange::finite);
+
+    record.loss = outcome.loss;
+    record.valid_tokens = outcome.tokens;
+    record.grad_norm = outcome.gradient_norm;
+    record.skipped = outcome.skipped;
+    record.consumed_samples = progress_.consumed_samples;
+    record.consumed_tokens = progress_.consumed_tokens;
+    record.peak_bytes = args_.engine.memory().total();
+    add_speed(record, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    hooks_.stepped(record);
+    check_skips(args_.loss_scale, progress_.loss_scale);
+  }
+
+  void add_speed(StepRecord& record, double seconds) const {
+    const Throughput speed = throughput(flops_, hardware_flops(flops_, Recompute::none),
+                                        {args_.global_batch * args_.model.sequence, seconds, args_.devices, 0});
+    record.step_seconds = seconds;
+    record.tokens_per_second = speed.tokens_per_second;
+    record.model_tflops = speed.model_tflops;
+    record.mfu = speed.mfu;
+    record.hfu = speed.hfu;
+  }
+
+  void evaluate() {
+    if (args_.validation.source == nullptr) return;
+    hooks_.evaluated(progress_.step, args_.engine.evaluate(*args_.validation.source, 0, args_.validation.samples));
+  }
+
+  const TrainerArgs& args_;
+  Progress& progress_;
+  TrainerHooks& hooks_;
+  TokenFlops flops_;
+};
+
+}  // namespace
+
+Ending train(const TrainerArgs& args, Progress& progress, TrainerHooks& hooks) {
+  return Loop(args, progress, hooks).run();
+}
+
+}  // namespace tessera
