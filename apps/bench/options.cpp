@@ -1,0 +1,60 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bench/options.hpp"
+
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "apps/bench/machine.hpp"
+#include "core/base/error.hpp"
+
+namespace tessera::apps {
+
+const std::vector<Option>& bench_options() {
+  static const std::vector<Option> rows{
+      {.name = "repetitions",
+       .type = OptionType::integer,
+       .fallback = "7",
+       .text = "How often each case is measured, in turn with the others. The median is shown, with the spread.",
+       .min = 5},
+      {.name = "threads",
+       .type = OptionType::integer,
+       .fallback = "0",
+       .text = "Threads of a kernel. 0: the cores of this process; gemm then shows one thread too.",
+       .min = 0},
+      {.name = "tokens",
+       .type = OptionType::integer,
+       .fallback = "1024",
+       .text = "gemm: rows of activations in the products of GPT-2 124M.",
+       .min = 1},
+      {.name = "m", .type = OptionType::integer, .fallback = "0", .text = "gemm: one product of this size.", .min = 0},
+      {.name = "n", .type = OptionType::integer, .fallback = "0", .text = "gemm: see m.", .min = 0},
+      {.name = "k", .type = OptionType::integer, .fallback = "0", .text = "gemm: see m.", .min = 0},
+      {.name = "json", .type = OptionType::path, .text = "Writes the results to this file too, as JSON."}};
+  return rows;
+}
+
+std::vector<int> thread_counts(const Settings& settings) {
+  const int asked = settings.get<int>("threads");
+  if (asked > 0) return {asked};
+  const int cores = processor_count();
+  return cores > 1 ? std::vector<int>{1, cores} : std::vector<int>{1};
+}
+
+void publish(const Document& document, const Settings& settings, const std::string& figure) {
+  fmt::print("{}\n{}\n", document.text(), figure);
+  const std::string path = settings.get<std::string>("json");
+  if (path.empty()) return;
+  std::filesystem::path temporary = path;
+  temporary += ".tmp";
+  std::ofstream file(temporary);
+  file << document.json();
+  file.close();
+  std::error_code code;
+  if (file) std::filesystem::rename(temporary, path, code);
+  if (!file || code) throw Error(ErrorKind::cannot_create, fmt::format("{} cannot be written", path));
+}
+
+}  // namespace tessera::apps

@@ -1,0 +1,28 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the flags of `tessera bench`, and how its results leave.
+// Used: bench.cpp and its benchmarks.
+// Must not know: what is measured.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "apps/document.hpp"
+#include "core/config/option.hpp"
+#include "core/config/settings.hpp"
+
+namespace tessera::apps {
+
+/// Flags without a section; `step` and `ops` also take the options of a run.
+const std::vector<Option>& bench_options();
+
+/// Threads to measure with: one, and all that this process may use (or `--threads`).
+std::vector<int> thread_counts(const Settings& settings);
+
+/// The document on stdout, its JSON in `--json FILE`, then the line `figure`. Throws Error{cannot_create}.
+void publish(const Document& document, const Settings& settings, const std::string& figure);
+
+}  // namespace tessera::apps
