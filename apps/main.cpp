@@ -13,7 +13,7 @@
 namespace tessera::apps {
 namespace {
 
-constexpr std::array k_verbs{&k_train, &k_generate};
+constexpr std::array k_verbs{&k_train, &k_prepare, &k_generate, &k_inspect, &k_modules, &k_bench};
 
 std::string overview() {
   std::string text = "Tessera trains transformer language models on many processors.\n\nusage: tessera VERB [arguments]\n\n";
