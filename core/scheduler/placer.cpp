@@ -49,6 +49,15 @@ Value Placer::find(Value v, const Layout& layout) const {
   return {};
 }
 
+void Placer::remember_conversion(Value form) {
+  Value first = graph_[form].source;
+  forms_[{first, context.phase, context.chunk}].push_back(form);
+  while (graph_[first].source) {
+    first = graph_[first].source;
+    forms_[{first, context.phase, context.chunk}].push_back(form);
+  }
+}
+
 Value Placer::convert(Value v, const Layout& to) {
   if (graph_[v].layout == to) return v;
   if (const Value made = find(v, to)) return made;

@@ -37,6 +37,10 @@ class Placer {
   /// `v` in another layout. Conversions are shared within a phase and chunk, never from forward into backward.
   Value convert(Value v, const Layout& to);
 
+  /// For passes that add the nodes of the graph again: what was converted counts only once its node is there.
+  void forget_conversions() { forms_.clear(); }
+  void remember_conversion(Value form);
+
   const Mesh& mesh() const { return mesh_; }
   Graph& graph() { return graph_; }
 

@@ -7,6 +7,7 @@
 #include "core/scheduler/actions.hpp"
 #include "core/scheduler/bucket.hpp"
 #include "core/scheduler/differentiate.hpp"
+#include "core/scheduler/expand.hpp"
 #include "core/scheduler/place.hpp"
 #include "core/scheduler/reside.hpp"
 #include "core/scheduler/update.hpp"
@@ -22,10 +23,12 @@ class Compiler {
   Compiled run() {
     place_model();
     if (args_.training) {
-      differentiate_model();
+      differentiate(placer_, roots_);
+      expand(placer_, args_.strategies);
       plan_.buckets = make_buckets(placed_.graph, args_.mesh, args_.rank, bucket_bytes());
       update_ = add_update(placer_, plan_.buckets, gradient_rest(), args_.training->optimizer, args_.training->clip);
     } else {
+      expand(placer_, args_.strategies);
       plan_.buckets = args_.buckets != nullptr ? *args_.buckets : make_buckets(placed_.graph, args_.mesh, args_.rank, 0);
     }
     if (loss_total_) loss_ = add_loss_report(placer_, loss_total_);
@@ -53,8 +56,6 @@ class Compiler {
     }
   }
 
-  void differentiate_model() { differentiate(placer_, roots_); }
-
   GradientRest gradient_rest() const {
     GradientRest rest = GradientRest::partial;
     for (const Strategy* strategy : args_.strategies) rest = std::max(rest, strategy->gradient_rest());
@@ -69,6 +70,7 @@ class Compiler {
 
   void lower() {
     const std::vector<Value> outputs = named_outputs();
+    plan_.rank = args_.rank;
     reside(graph(), update_, args_.micro_batches, lowering_, plan_);
     make_step({graph(), update_, outputs, args_.micro_batches, args_.target, args_.mesh}, cut_into_programs(graph(), outputs),
               lowering_, plan_);

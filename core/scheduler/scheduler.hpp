@@ -41,7 +41,7 @@ struct Compiled {
   Plan plan;
 };
 
-/// Passes: transform, place, (differentiate, bucket, update,) order, lower with storage.
+/// Passes: transform, place, (differentiate,) expand, bucket, (update,) order, reside, actions, lower with storage.
 Compiled compile(const CompileArgs& args);
 
 }  // namespace tessera

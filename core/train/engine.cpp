@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "core/model/initial.hpp"
+#include "core/scheduler/verifier.hpp"
 
 namespace tessera {
 namespace {
@@ -56,6 +57,8 @@ Engine::~Engine() = default;
 MemoryPlan Engine::memory() const { return larger(training_.plan.memory, evaluation_.plan.memory); }
 
 void Engine::start() {
+  verify_over(args_.world, training_.plan, args_.mesh);
+  verify_over(args_.world, evaluation_.plan, args_.mesh);
   std::vector<AxisSet> sets = training_.plan.communicators;
   sets.insert(sets.end(), evaluation_.plan.communicators.begin(), evaluation_.plan.communicators.end());
   communicators_.emplace(args_.world, args_.mesh, sets);
