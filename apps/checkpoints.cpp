@@ -17,8 +17,8 @@ namespace {
 constexpr const char* k_model_file = "model.h5";
 constexpr const char* k_optimizer_file = "optimizer.h5";
 
-std::vector<io::Piece> pieces_of(const std::vector<FilePart>& parts, const std::vector<io::LogicalTensor>& tensors, int first,
-                                 const Mesh& mesh, int rank) {
+std::vector<io::Piece> pieces_of(const std::vector<FilePart>& parts, const std::vector<io::LogicalTensor>& tensors,
+                                 int first, const Mesh& mesh, int rank) {
   std::vector<io::Piece> pieces;
   for (const FilePart& part : parts)
     for (std::size_t t = 0; t < tensors.size(); ++t) {
@@ -40,14 +40,17 @@ void compare(const RunState& saved, const CheckpointContext& context, const std:
   const std::string optimizer = settings.get<std::string>("optimizer.name");
   const std::string precision = settings.get<std::string>("train.precision");
   const auto seed = static_cast<std::uint64_t>(settings.get<std::int64_t>("train.seed"));
-  rule(saved.optimizer == optimizer, fmt::format("optimizer.name is {}, the checkpoint has {}", optimizer, saved.optimizer));
-  rule(saved.precision == precision, fmt::format("train.precision is {}, the checkpoint has {}", precision, saved.precision));
+  rule(saved.optimizer == optimizer,
+       fmt::format("optimizer.name is {}, the checkpoint has {}", optimizer, saved.optimizer));
+  rule(saved.precision == precision,
+       fmt::format("train.precision is {}, the checkpoint has {}", precision, saved.precision));
   rule(saved.seed == seed, fmt::format("train.seed is {}, the checkpoint has {}", seed, saved.seed));
   rule(saved.data == context.data, "data.train is not the dataset that the run has consumed so far");
   if (!differences.empty())
-    throw Error(ErrorKind::configuration, fmt::format("this run cannot go on from {}:\n{}", where, differences),
-                "resume with the options of the run that saved it, or start anew with checkpoint.resume = none and another "
-                "checkpoint.dir");
+    throw Error(
+        ErrorKind::configuration, fmt::format("this run cannot go on from {}:\n{}", where, differences),
+        "resume with the options of the run that saved it, or start anew with checkpoint.resume = none and another "
+        "checkpoint.dir");
 }
 
 std::optional<io::CheckpointReader> open_checkpoint(const CheckpointContext& context) {
@@ -88,14 +91,22 @@ void save_checkpoint(const CheckpointContext& context, Engine& engine, const Pro
   const Settings& settings = context.settings;
   Communicator& world = context.ranks.world();
   const std::vector<FilePart> parts = file_parts(engine.tensors());
-  RunState state{progress, context.model, context.data, settings.get<std::string>("optimizer.name"),
+  RunState state{progress,
+                 context.model,
+                 context.data,
+                 settings.get<std::string>("optimizer.name"),
                  settings.get<std::string>("train.precision"),
-                 static_cast<std::uint64_t>(settings.get<std::int64_t>("train.seed")), to_json(settings)};
+                 static_cast<std::uint64_t>(settings.get<std::int64_t>("train.seed")),
+                 to_json(settings)};
   try {
-    io::CheckpointWriter writer({settings.get<std::string>("checkpoint.dir"), progress.step, io::Transport::direct,
-                                 settings.get<int>("checkpoint.keep"), {}},
+    io::CheckpointWriter writer({settings.get<std::string>("checkpoint.dir"),
+                                 progress.step,
+                                 io::Transport::direct,
+                                 settings.get<int>("checkpoint.keep"),
+                                 {}},
                                 world);
-    for (const auto& [file, kind] : {std::pair(k_model_file, TensorFile::model), std::pair(k_optimizer_file, TensorFile::optimizer)}) {
+    for (const auto& [file, kind] :
+         {std::pair(k_model_file, TensorFile::model), std::pair(k_optimizer_file, TensorFile::optimizer)}) {
       const std::vector<io::LogicalTensor> tensors = logical_tensors(parts, kind);
       if (tensors.empty()) continue;
       const int first = writer.declare(file, tensors);
@@ -103,7 +114,8 @@ void save_checkpoint(const CheckpointContext& context, Engine& engine, const Pro
     }
     writer.set_state(write_state(state));
     const io::SaveReport report = writer.commit();
-    log_info("checkpoint", fmt::format("saved step {} in {} ({} bytes)", progress.step, report.folder.string(), report.bytes));
+    log_info("checkpoint",
+             fmt::format("saved step {} in {} ({} bytes)", progress.step, report.folder.string(), report.bytes));
   } catch (const AgreedError&) {
     throw;
   } catch (const Error& error) {

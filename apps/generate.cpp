@@ -23,14 +23,32 @@ namespace tessera::apps {
 namespace {
 
 std::vector<Option> generate_options() {
-  return {{.name = "checkpoint", .type = OptionType::path, .text = "A checkpoint, or a folder of checkpoints: the newest one."},
+  return {{.name = "checkpoint",
+           .type = OptionType::path,
+           .text = "A checkpoint, or a folder of checkpoints: the newest one."},
           {.name = "prompt", .text = "The text to go on from. Empty: the start of a document."},
           {.name = "tokens", .type = OptionType::integer, .fallback = "200", .text = "Tokens to generate.", .min = 1},
-          {.name = "temperature", .type = OptionType::real, .fallback = "0.8", .text = "0: always the most likely token.", .min = 0},
-          {.name = "top_p", .type = OptionType::real, .fallback = "0.95",
-           .text = "Only the most likely tokens that together have this probability.", .min = 0, .max = 1},
-          {.name = "seed", .type = OptionType::integer, .fallback = "1", .text = "The same seed gives the same text.", .min = 0},
-          {.name = "threads", .type = OptionType::integer, .fallback = "0", .text = "Threads. 0: as many as cores.", .min = 0}};
+          {.name = "temperature",
+           .type = OptionType::real,
+           .fallback = "0.8",
+           .text = "0: always the most likely token.",
+           .min = 0},
+          {.name = "top_p",
+           .type = OptionType::real,
+           .fallback = "0.95",
+           .text = "Only the most likely tokens that together have this probability.",
+           .min = 0,
+           .max = 1},
+          {.name = "seed",
+           .type = OptionType::integer,
+           .fallback = "1",
+           .text = "The same seed gives the same text.",
+           .min = 0},
+          {.name = "threads",
+           .type = OptionType::integer,
+           .fallback = "0",
+           .text = "Threads. 0: as many as cores.",
+           .min = 0}};
 }
 
 Settings read_arguments(std::span<const std::string> arguments) {
@@ -75,15 +93,18 @@ int generate(std::span<const std::string> arguments) {
   const RunState state = read_state(reader.state(), reader.folder().string() + "/state.json");
   const io::ByteTokenizer tokenizer;
   if (state.model.vocab < tokenizer.vocab_size())
-    throw Error(ErrorKind::data, fmt::format("the model has {} tokens, the byte tokenizer {}", state.model.vocab, tokenizer.vocab_size()));
+    throw Error(ErrorKind::data, fmt::format("the model has {} tokens, the byte tokenizer {}", state.model.vocab,
+                                             tokenizer.vocab_size()));
 
   const std::string prompt = settings.get<std::string>("prompt");
   const std::vector<std::int32_t> ids = prompt_tokens(tokenizer, prompt);
   const auto wanted = settings.get<std::int64_t>("tokens");
   const auto capacity = static_cast<std::int64_t>(ids.size()) + wanted;
   if (state.model.architecture == Architecture::gpt && capacity > state.model.sequence)
-    throw Error(ErrorKind::usage, fmt::format("prompt and text have {} tokens, the model has {} positions", capacity, state.model.sequence),
-                "ask for fewer --tokens");
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("prompt and text have {} tokens, the model has {} positions", capacity, state.model.sequence),
+        "ask for fewer --tokens");
   const int threads = settings.get<int>("threads");
   HostDevice device(threads > 0 ? threads : static_cast<int>(std::max(1U, std::thread::hardware_concurrency())));
   KernelTable kernels;
@@ -107,7 +128,9 @@ int generate(std::span<const std::string> arguments) {
   return k_done;
 }
 
-std::string generate_help() { return help_text(generate_options()); }
+std::string generate_help() {
+  return help_text(generate_options());
+}
 
 }  // namespace
 

@@ -16,7 +16,8 @@ namespace {
 constexpr std::array k_verbs{&k_train, &k_prepare, &k_generate, &k_inspect, &k_modules, &k_bench};
 
 std::string overview() {
-  std::string text = "Tessera trains transformer language models on many processors.\n\nusage: tessera VERB [arguments]\n\n";
+  std::string text =
+      "Tessera trains transformer language models on many processors.\n\nusage: tessera VERB [arguments]\n\n";
   for (const Verb* verb : k_verbs) text += fmt::format("  {:<10} {}\n", verb->name, verb->summary);
   return text + "\n`tessera VERB --help` says more. Exit codes are listed in share/doc/exit_codes.md.\n";
 }

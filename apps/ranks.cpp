@@ -21,7 +21,12 @@ void end_stalled(const StallReport& report) {
 
 }  // namespace
 
-Ranks::Ranks() : environment_(argc_, argv_), logs_(environment_), recorder_(logs_.own(), environment_.rank()), world_(mpi::make_world(environment_)), threads_(mpi::choose_threads(environment_)) {
+Ranks::Ranks()
+    : environment_(argc_, argv_),
+      logs_(environment_),
+      recorder_(logs_.own(), environment_.rank()),
+      world_(mpi::make_world(environment_)),
+      threads_(mpi::choose_threads(environment_)) {
   set_log_rank(environment_.rank(), environment_.size());
   world_->set_recorder(&recorder_, "world");
 }

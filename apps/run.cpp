@@ -25,7 +25,8 @@ namespace {
 
 std::string read_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorKind::not_found, fmt::format("cannot read {}", path.string()), "check the path of the run file");
+  if (!file)
+    throw Error(ErrorKind::not_found, fmt::format("cannot read {}", path.string()), "check the path of the run file");
   std::ostringstream text;
   text << file.rdbuf();
   return text.str();
@@ -42,7 +43,8 @@ std::string take_module_path(std::vector<std::string>& arguments) {
     }
     if (arguments[i] == "--module-path" && i + 1 < arguments.size()) {
       path = arguments[i + 1];
-      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.begin() + static_cast<std::ptrdiff_t>(i) + 2);
+      arguments.erase(arguments.begin() + static_cast<std::ptrdiff_t>(i),
+                      arguments.begin() + static_cast<std::ptrdiff_t>(i) + 2);
       return path;
     }
   }
@@ -55,12 +57,14 @@ std::vector<SearchFolder> search_folders(const std::string& flag) {
 }
 
 /// Everything that was written, from the weakest source to the strongest.
-std::vector<Raw> read_sources(std::vector<std::string> arguments, std::span<const Option> options, std::vector<Problem>& problems) {
+std::vector<Raw> read_sources(std::vector<std::string> arguments, std::span<const Option> options,
+                              std::vector<Problem>& problems) {
   std::vector<Raw> raws;
   auto add = [&](std::vector<Raw> more) { raws.insert(raws.end(), more.begin(), more.end()); };
   const Flags flags = read_flags(arguments, options, problems);
   if (flags.positionals.size() > 1)
-    throw Error(ErrorKind::usage, fmt::format("one run file at most, got {}", flags.positionals.size()), "see `tessera train --help`");
+    throw Error(ErrorKind::usage, fmt::format("one run file at most, got {}", flags.positionals.size()),
+                "see `tessera train --help`");
   if (!flags.positionals.empty()) add(read_ini(read_text(flags.positionals[0]), flags.positionals[0], problems));
   std::vector<std::string> environment;
   for (const auto& [name, value] : mpi::environment_variables()) environment.push_back(name + "=" + value);
@@ -74,29 +78,32 @@ std::vector<Raw> read_preset(const std::string& name, std::vector<Problem>& prob
   if (name.empty()) return {};
   const std::filesystem::path path = share_folder() / "models" / (name + ".ini");
   if (!std::filesystem::exists(path)) {
-    problems.push_back({fmt::format("model.preset = {}: there is no {}", name, path.string()), "", "the presets are the files of that folder"});
+    problems.push_back({fmt::format("model.preset = {}: there is no {}", name, path.string()), "",
+                        "the presets are the files of that folder"});
     return {};
   }
   return read_ini(read_text(path), path.string(), problems, Origin::From::preset);
 }
 
 /// The options of named modules, and in `dormant` those of the others.
-std::vector<Option> options_with_modules(const ModuleLoader& loader, const Settings& first, std::span<const Option> extra,
-                                         std::vector<Option>& dormant) {
+std::vector<Option> options_with_modules(const ModuleLoader& loader, const Settings& first,
+                                         std::span<const Option> extra, std::vector<Option>& dormant) {
   std::vector<Option> options = core_options();
   options.insert(options.end(), extra.begin(), extra.end());
   const std::vector<ModuleName> named = named_modules(first);
   for (const ModuleRecord& record : loader.records()) {
     if (record.state != ModuleState::listed) continue;
     bool used = false;
-    for (const ModuleName& module : named) used |= module.kind == record.manifest.kind && module.name == record.manifest.name;
+    for (const ModuleName& module : named)
+      used |= module.kind == record.manifest.kind && module.name == record.manifest.name;
     std::vector<Option>& list = used ? options : dormant;
     list.insert(list.end(), record.manifest.options.begin(), record.manifest.options.end());
   }
   return options;
 }
 
-Settings resolve_run(const std::vector<std::string>& arguments, std::span<const Option> extra, const ModuleLoader& loader) {
+Settings resolve_run(const std::vector<std::string>& arguments, std::span<const Option> extra,
+                     const ModuleLoader& loader) {
   std::vector<Option> known = core_options();
   known.insert(known.end(), extra.begin(), extra.end());
   std::vector<Problem> ignored;
@@ -120,14 +127,16 @@ Settings resolve_run(const std::vector<std::string>& arguments, std::span<const 
 std::vector<ModuleName> named_modules(const Settings& settings) {
   std::vector<ModuleName> names{{"strategy", settings.get<std::string>("strategy.data")},
                                 {"optimizer", settings.get<std::string>("optimizer.name")}};
-  for (const std::string& extra : settings.get<std::vector<std::string>>("strategy.extra")) names.push_back({"strategy", extra});
+  for (const std::string& extra : settings.get<std::vector<std::string>>("strategy.extra"))
+    names.push_back({"strategy", extra});
   return names;
 }
 
 Run::Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const Option> extra) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   const std::string module_path = take_module_path(rest);
-  ranks.agreed([&] { loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path), linked_modules()); });
+  ranks.agreed(
+      [&] { loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path), linked_modules()); });
   const std::string packed = ranks.from_root([&] {
     const std::vector<std::byte> bytes = pack_settings(resolve_run(rest, extra, *loader_));
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());

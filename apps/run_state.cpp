@@ -57,8 +57,9 @@ json write_loss_scale(const LossScaleState& s) {
 }
 
 LossScaleState read_loss_scale(const json& j) {
-  return {j.at("scale").get<double>(), j.at("good_steps").get<std::int64_t>(), j.at("hysteresis_left").get<std::int64_t>(),
-          j.at("skipped").get<std::int64_t>(), j.at("skipped_at_floor").get<std::int64_t>()};
+  return {j.at("scale").get<double>(), j.at("good_steps").get<std::int64_t>(),
+          j.at("hysteresis_left").get<std::int64_t>(), j.at("skipped").get<std::int64_t>(),
+          j.at("skipped_at_floor").get<std::int64_t>()};
 }
 
 }  // namespace
@@ -83,7 +84,8 @@ RunState read_state(std::string_view text, const std::string& where) {
     const json j = json::parse(text);
     const int format = j.at("format").get<int>();
     if (format != k_format)
-      throw Error(ErrorKind::data, fmt::format("{}: format {} is not known to this version, which reads {}", where, format, k_format),
+      throw Error(ErrorKind::data,
+                  fmt::format("{}: format {} is not known to this version, which reads {}", where, format, k_format),
                   "use the version that wrote the checkpoint");
     RunState state;
     j.at("step").get_to(state.progress.step);
@@ -98,7 +100,8 @@ RunState read_state(std::string_view text, const std::string& where) {
     state.settings = j.at("settings").dump();
     return state;
   } catch (const json::exception& error) {
-    throw Error(ErrorKind::data, fmt::format("{}: {}", where, error.what()), "the checkpoint is damaged; use an older one");
+    throw Error(ErrorKind::data, fmt::format("{}: {}", where, error.what()),
+                "the checkpoint is damaged; use an older one");
   }
 }
 

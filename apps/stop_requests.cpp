@@ -13,7 +13,9 @@ namespace {
 
 std::atomic<int> received_signal{0};
 
-void remember(int number) { received_signal.store(number, std::memory_order_relaxed); }
+void remember(int number) {
+  received_signal.store(number, std::memory_order_relaxed);
+}
 
 void catch_signals(void (*handler)(int)) {
   struct sigaction action {};
@@ -32,13 +34,16 @@ StopRequests::StopRequests(Ranks& ranks, std::filesystem::path stop_file, double
   catch_signals(remember);
 }
 
-StopRequests::~StopRequests() { catch_signals(SIG_DFL); }
+StopRequests::~StopRequests() {
+  catch_signals(SIG_DFL);
+}
 
 std::string StopRequests::look() const {
   if (const int number = received_signal.load(std::memory_order_relaxed)) return fmt::format("signal {}", number);
   if (!ranks_.root()) return {};
   if (limited_ && std::chrono::steady_clock::now() >= end_) return "the time limit (train.stop_after)";
-  if (!stop_file_.empty() && std::filesystem::exists(stop_file_)) return fmt::format("the file {}", stop_file_.string());
+  if (!stop_file_.empty() && std::filesystem::exists(stop_file_))
+    return fmt::format("the file {}", stop_file_.string());
   return {};
 }
 

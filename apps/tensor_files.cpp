@@ -33,7 +33,8 @@ std::vector<io::LogicalTensor> logical_tensors(const std::vector<FilePart>& part
   for (const FilePart& part : parts) {
     if ((part.part.group == "model") != (file == TensorFile::model)) continue;
     const int layer = part.part.parameter->layer;
-    auto found = std::find_if(tensors.begin(), tensors.end(), [&](const io::LogicalTensor& t) { return t.path == part.path; });
+    auto found =
+        std::find_if(tensors.begin(), tensors.end(), [&](const io::LogicalTensor& t) { return t.path == part.path; });
     if (found == tensors.end()) {
       io::LogicalTensor tensor{part.path, part.part.shape, part.part.dtype, {}};
       if (layer >= 0) {

@@ -19,7 +19,8 @@ std::string layer_name(std::int32_t layer) {
 
 TraceFile::TraceFile(const std::string& path, Ranks& ranks) : rank_(ranks.environment().rank()) {
   if (path.empty()) return;
-  ranks.agreed([&] { writer_ = std::make_unique<io::TraceWriter>(rank_ == 0 ? path : fmt::format("{}.rank{}", path, rank_)); });
+  ranks.agreed(
+      [&] { writer_ = std::make_unique<io::TraceWriter>(rank_ == 0 ? path : fmt::format("{}.rank{}", path, rank_)); });
   writer_->name_rank(rank_, fmt::format("rank {}", rank_));
   for (StreamRole role : {StreamRole::compute, StreamRole::collective})
     writer_->name_stream(rank_, static_cast<int>(role), name_of(role));
@@ -45,9 +46,10 @@ void TraceFile::write_step(const Compiled& compiled, std::int64_t step) {
   const Plan& plan = compiled.plan;
   if (origin_ == 0) origin_ = events_[0].begin;
   std::map<std::int32_t, std::pair<const TraceEvent*, std::string>> posted;
-  auto write = [&](const std::string& name, const std::string& category, std::int64_t begin, std::int64_t end, StreamRole stream) {
-    writer_->event(name, category, static_cast<double>(begin - origin_) * 1e-3, static_cast<double>(end - begin) * 1e-3, rank_,
-                   static_cast<int>(stream));
+  auto write = [&](const std::string& name, const std::string& category, std::int64_t begin, std::int64_t end,
+                   StreamRole stream) {
+    writer_->event(name, category, static_cast<double>(begin - origin_) * 1e-3, static_cast<double>(end - begin) * 1e-3,
+                   rank_, static_cast<int>(stream));
   };
   for (const TraceEvent& event : events_) {
     const Instruction& instruction = plan.code[static_cast<std::size_t>(event.instruction)];

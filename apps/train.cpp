@@ -8,8 +8,8 @@
 #include "apps/checkpoints.hpp"
 #include "apps/run.hpp"
 #include "apps/stop_requests.hpp"
-#include "apps/training_setup.hpp"
 #include "apps/trace_files.hpp"
+#include "apps/training_setup.hpp"
 #include "apps/verb.hpp"
 #include "core/base/log.hpp"
 #include "core/scheduler/describe.hpp"
@@ -80,7 +80,8 @@ void describe_run(const TrainingSetup& setup, const Ranks& ranks) {
   log_info("run", fmt::format("{} parameters, mesh {}, {} threads per rank ({})", setup.model().parameters(),
                               setup.mesh().describe(), setup.device().threads(), ranks.threads().reason));
   log_info("run", describe_flops(token_flops(setup.model()), 0));
-  log_info("memory", "planned peak of rank 0, before anything is allocated:\n" + describe_memory(setup.engine().memory()));
+  log_info("memory",
+           "planned peak of rank 0, before anything is allocated:\n" + describe_memory(setup.engine().memory()));
 }
 
 std::filesystem::path stop_file(const Settings& settings) {
@@ -106,13 +107,15 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
   setup.engine().start();
   trace.reserve(setup.engine().training());
 
-  Progress progress = resume_checkpoint(checkpoints, setup.engine()).value_or(Progress{{}, {}, {}, first_loss_scale(args.loss_scale)});
+  Progress progress =
+      resume_checkpoint(checkpoints, setup.engine()).value_or(Progress{{}, {}, {}, first_loss_scale(args.loss_scale)});
   Hooks hooks(ranks, checkpoints, setup.engine(), stops, trace);
   hooks.open_metrics(progress.step + 1);
   const Ending ending = train(args, progress, hooks);
   trace.close();
   if (ending == Ending::finished) return k_done;
-  log_info("run", fmt::format("stopped after step {}{}", progress.step, stops.reason().empty() ? "" : " by " + stops.reason()));
+  log_info("run", fmt::format("stopped after step {}{}", progress.step,
+                              stops.reason().empty() ? "" : " by " + stops.reason()));
   return static_cast<int>(ErrorKind::stopped);
 }
 

@@ -22,8 +22,10 @@ double validation_share(const Settings& settings) {
     double value = -1;
     std::from_chars(word.data(), word.data() + word.size(), value);
     if (!(value >= 0))
-      throw Error(ErrorKind::configuration, fmt::format("{}: data.split = {} is not a list of shares", to_string(settings.origin("data.split")), text),
-                  "write it as '0.99, 0.01' or '99, 1'");
+      throw Error(
+          ErrorKind::configuration,
+          fmt::format("{}: data.split = {} is not a list of shares", to_string(settings.origin("data.split")), text),
+          "write it as '0.99, 0.01' or '99, 1'");
     parts.push_back(value);
     begin = comma + 1;
   }
@@ -38,22 +40,24 @@ DType precision_of(const Settings& settings) {
   const std::string precision = settings.get<std::string>("train.precision");
   if (precision == "fp64") return DType::f64;
   if (precision == "fp32") return DType::f32;
-  throw Error(ErrorKind::configuration, fmt::format("train.precision = {}: this version trains in fp32 and fp64", precision),
+  throw Error(ErrorKind::configuration,
+              fmt::format("train.precision = {}: this version trains in fp32 and fp64", precision),
               "set train.precision = fp32");
 }
 
 void refuse_unbuilt(const Settings& settings) {
   std::vector<Problem> problems;
-  for (const char* option : {"parallel.tensor", "parallel.pipeline", "parallel.chunks", "parallel.context", "parallel.expert"})
+  for (const char* option :
+       {"parallel.tensor", "parallel.pipeline", "parallel.chunks", "parallel.context", "parallel.expert"})
     if (const std::int64_t degree = settings.get<std::int64_t>(option); degree != 1)
       problems.push_back({fmt::format("{} = {}: this version trains with data parallelism only", option, degree),
                           to_string(settings.origin(option)), fmt::format("set {} = 1", option)});
   if (settings.get<std::string>("train.recompute") != "none")
-    problems.push_back({"train.recompute: this version keeps all activations", to_string(settings.origin("train.recompute")),
-                        "set train.recompute = none"});
+    problems.push_back({"train.recompute: this version keeps all activations",
+                        to_string(settings.origin("train.recompute")), "set train.recompute = none"});
   if (settings.get<std::string>("offload.name") != "none")
-    problems.push_back({"offload.name: this version keeps everything in memory", to_string(settings.origin("offload.name")),
-                        "set offload.name = none"});
+    problems.push_back({"offload.name: this version keeps everything in memory",
+                        to_string(settings.origin("offload.name")), "set offload.name = none"});
   if (!problems.empty()) throw run_error(problems);
 }
 
@@ -85,12 +89,15 @@ void TrainingSetup::open_data() {
 
   const std::int64_t sequence = model_.sequence;
   const auto seed = static_cast<std::uint64_t>(settings_.get<std::int64_t>("train.seed"));
-  const auto mode = settings_.get<bool>("data.isolate_documents") ? io::DocumentMode::isolated : io::DocumentMode::joined;
+  const auto mode =
+      settings_.get<bool>("data.isolate_documents") ? io::DocumentMode::isolated : io::DocumentMode::joined;
   const io::Split split = io::split_samples(io::samples_in(dataset_->tokens(), sequence), validation_share(settings_));
   training_samples_ = split.train;
-  source_ = std::make_unique<io::DatasetSource>(*dataset_, io::Sampler(split.train, seed, io::SampleOrder::shuffled), sequence, mode, model_.vocab);
+  source_ = std::make_unique<io::DatasetSource>(*dataset_, io::Sampler(split.train, seed, io::SampleOrder::shuffled),
+                                                sequence, mode, model_.vocab);
   const io::Dataset& held_out = validation_dataset_ ? *validation_dataset_ : *dataset_;
-  validation_samples_ = validation_dataset_ ? io::SampleRange{0, io::samples_in(held_out.tokens(), sequence)} : split.valid;
+  validation_samples_ =
+      validation_dataset_ ? io::SampleRange{0, io::samples_in(held_out.tokens(), sequence)} : split.valid;
   if (validation_samples_.count > 0)
     validation_source_ = std::make_unique<io::DatasetSource>(
         held_out, io::Sampler(validation_samples_, seed, io::SampleOrder::sequential), sequence, mode, model_.vocab);
@@ -110,22 +117,44 @@ void TrainingSetup::make_engine(Ranks& ranks, const Run& run, const ExecutorOpti
     if (module.kind == "strategy") strategies_.push_back(registry.create<Strategy>(module.name, settings_));
   optimizer_ = registry.create<Optimizer>(settings_.get<std::string>("optimizer.name"), settings_);
 
-  EngineArgs args{model_, precision_of(settings_), mesh_, ranks.world(), device_, kernels_, {}, *optimizer_,
-                  settings_.get<double>("optimizer.clip"), settings_.get<std::int64_t>("train.global_batch"),
-                  settings_.get<std::int64_t>("train.micro_batch"), 0,
-                  static_cast<std::uint64_t>(settings_.get<std::int64_t>("train.seed")), mpi::workspace_bytes, executor};
+  EngineArgs args{model_,
+                  precision_of(settings_),
+                  mesh_,
+                  ranks.world(),
+                  device_,
+                  kernels_,
+                  {},
+                  *optimizer_,
+                  settings_.get<double>("optimizer.clip"),
+                  settings_.get<std::int64_t>("train.global_batch"),
+                  settings_.get<std::int64_t>("train.micro_batch"),
+                  0,
+                  static_cast<std::uint64_t>(settings_.get<std::int64_t>("train.seed")),
+                  mpi::workspace_bytes,
+                  executor};
   for (const auto& strategy : strategies_) args.strategies.push_back(strategy.get());
   engine_ = std::make_unique<Engine>(args);
 }
 
-DataIdentity TrainingSetup::data_identity() const { return {dataset_->fingerprint(), training_samples_.count}; }
+DataIdentity TrainingSetup::data_identity() const {
+  return {dataset_->fingerprint(), training_samples_.count};
+}
 
 TrainerArgs TrainingSetup::trainer_args() const {
-  TrainerArgs args{*engine_, *source_, {}, learning_rate_config(settings_), settings_.get<std::int64_t>("train.steps"),
-                   settings_.get<std::int64_t>("train.eval_interval"), 0, loss_scale_config(settings_), model_,
-                   settings_.get<std::int64_t>("train.global_batch"), devices_};
+  TrainerArgs args{*engine_,
+                   *source_,
+                   {},
+                   learning_rate_config(settings_),
+                   settings_.get<std::int64_t>("train.steps"),
+                   settings_.get<std::int64_t>("train.eval_interval"),
+                   0,
+                   loss_scale_config(settings_),
+                   model_,
+                   settings_.get<std::int64_t>("train.global_batch"),
+                   devices_};
   if (validation_source_) args.validation = {validation_source_.get(), validation_samples_.count};
-  if (!settings_.get<std::string>("checkpoint.dir").empty()) args.save_interval = settings_.get<std::int64_t>("checkpoint.interval");
+  if (!settings_.get<std::string>("checkpoint.dir").empty())
+    args.save_interval = settings_.get<std::int64_t>("checkpoint.interval");
   return args;
 }
 

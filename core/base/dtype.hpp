@@ -25,10 +25,14 @@ constexpr std::string_view name_of(DType t) {
   return names[static_cast<std::size_t>(t)];
 }
 
-constexpr bool is_floating(DType t) { return t <= DType::f16; }
+constexpr bool is_floating(DType t) {
+  return t <= DType::f16;
+}
 
 /// The type in which sums and statistics of `t` are kept: fp32, or fp64 in the checking mode.
-constexpr DType accumulation_of(DType t) { return is_floating(t) && t != DType::f64 ? DType::f32 : t; }
+constexpr DType accumulation_of(DType t) {
+  return is_floating(t) && t != DType::f64 ? DType::f32 : t;
+}
 
 template <class T>
 struct DTypeOf;

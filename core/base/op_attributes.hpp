@@ -42,9 +42,9 @@ struct Gelu {
 };
 
 struct Dropout {
-  std::uint64_t site = 0;    ///< hash of the place's name
-  double probability = 0;    ///< of dropping
-  std::int64_t width = 0;    ///< global extent of the feature dim
+  std::uint64_t site = 0;  ///< hash of the place's name
+  double probability = 0;  ///< of dropping
+  std::int64_t width = 0;  ///< global extent of the feature dim
 };
 
 /// cast: the dtype of the result.

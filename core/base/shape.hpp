@@ -32,7 +32,8 @@ class Shape {
   constexpr const std::int64_t* end() const { return extents_.data() + rank_; }
 
   constexpr void append(std::int64_t extent) {
-    if (rank_ == k_max_rank) check_failed("rank < k_max_rank", "a shape has too many dims", std::source_location::current());
+    if (rank_ == k_max_rank)
+      check_failed("rank < k_max_rank", "a shape has too many dims", std::source_location::current());
     extents_[static_cast<std::size_t>(rank_++)] = extent;
   }
 

@@ -23,7 +23,7 @@ namespace tessera {
 /// The rank's part of a value: dense, row-major, and where it lies in the global index space.
 struct Tensor {
   void* data = nullptr;
-  Shape shape;                                         ///< local extents, any of them may be 0
+  Shape shape;                                          ///< local extents, any of them may be 0
   std::array<std::int64_t, Shape::k_max_rank> start{};  ///< global index of the first element, per dim
   DType dtype = DType::f32;
 
@@ -49,7 +49,8 @@ struct KernelCall {
 using Kernel = void (*)(const KernelCall&);
 
 /// Bytes of scratch for local operands (data pointers are null), for `threads` threads.
-using WorkspaceRule = std::int64_t (*)(std::span<const Tensor> in, std::span<const Tensor> out, const Attributes&, int threads);
+using WorkspaceRule = std::int64_t (*)(std::span<const Tensor> in, std::span<const Tensor> out, const Attributes&,
+                                       int threads);
 
 struct KernelEntry {
   std::string_view op;

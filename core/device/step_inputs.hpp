@@ -11,11 +11,11 @@
 namespace tessera {
 
 struct StepInputs {
-  std::uint64_t seed = 0;       ///< of the run; keys dropout and the like
-  std::int64_t step = 1;        ///< the update being made, from 1; skipped ones do not count
-  double learning_rate = 0;     ///< of this step
-  double loss_scale = 1;        ///< gradients are this much larger until the update
-  std::int64_t position = 0;    ///< tokens already in the cache of keys and values (text generation)
+  std::uint64_t seed = 0;     ///< of the run; keys dropout and the like
+  std::int64_t step = 1;      ///< the update being made, from 1; skipped ones do not count
+  double learning_rate = 0;   ///< of this step
+  double loss_scale = 1;      ///< gradients are this much larger until the update
+  std::int64_t position = 0;  ///< tokens already in the cache of keys and values (text generation)
 };
 
 }  // namespace tessera

@@ -69,10 +69,18 @@ std::vector<Value> Builder::emit(const Op& op, std::vector<Value> in, const Attr
   return graph_.add_node(std::move(node)).out;
 }
 
-Value Builder::embed(Value table, Value ids) { return one(ops::embed, {table, ids}); }
-Value Builder::linear(Value x, Value weight) { return one(ops::linear, {x, weight}); }
-Value Builder::add_bias(Value x, Value bias) { return one(ops::add_bias, {x, bias}); }
-Value Builder::add(Value x, Value y) { return one(ops::add, {x, y}); }
+Value Builder::embed(Value table, Value ids) {
+  return one(ops::embed, {table, ids});
+}
+Value Builder::linear(Value x, Value weight) {
+  return one(ops::linear, {x, weight});
+}
+Value Builder::add_bias(Value x, Value bias) {
+  return one(ops::add_bias, {x, bias});
+}
+Value Builder::add(Value x, Value y) {
+  return one(ops::add, {x, y});
+}
 
 Value Builder::rms_norm(Value x, Value gain, double epsilon) {
   return one(ops::rms_norm, {x, gain}, Attributes::of(attributes::Norm{epsilon}));
@@ -101,7 +109,9 @@ AttentionOut Builder::attention(Value q, Value k, Value v, Value position, Value
   return {out[0], out[1]};
 }
 
-Value Builder::swiglu(Value gate, Value up) { return one(ops::swiglu, {gate, up}); }
+Value Builder::swiglu(Value gate, Value up) {
+  return one(ops::swiglu, {gate, up});
+}
 
 Value Builder::gelu(Value x, attributes::GeluForm form) {
   return one(ops::gelu, {x}, Attributes::of(attributes::Gelu{form}));
@@ -111,7 +121,8 @@ Value Builder::dropout(Value x, Value index, Value sample, std::string_view site
   if (probability == 0) return x;
   const std::uint64_t place = mix(hash_name(site) + static_cast<std::uint64_t>(layer_ + 1));
   const Shape& shape = type(x).shape;
-  return one(ops::dropout, {x, index, sample}, Attributes::of(attributes::Dropout{place, probability, shape[shape.rank() - 1]}));
+  return one(ops::dropout, {x, index, sample},
+             Attributes::of(attributes::Dropout{place, probability, shape[shape.rank() - 1]}));
 }
 
 std::vector<Value> Builder::split_tokens(Value x, std::int64_t pieces, Value guide) {

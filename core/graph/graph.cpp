@@ -6,7 +6,9 @@
 
 namespace tessera {
 
-std::string Parameter::name() const { return layer < 0 ? field : fmt::format("layers.{}.{}", layer, field); }
+std::string Parameter::name() const {
+  return layer < 0 ? field : fmt::format("layers.{}.{}", layer, field);
+}
 
 Value Graph::add_value(ValueInfo info) {
   values.push_back(std::move(info));

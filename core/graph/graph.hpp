@@ -76,11 +76,11 @@ inline constexpr int k_head = 1 << 20;
 
 /// Which part of a step a node belongs to.
 enum class Phase : std::uint8_t {
-  count,     ///< valid tokens of a micro-batch, before the first forward
-  seed,      ///< what follows from their sum, once
+  count,  ///< valid tokens of a micro-batch, before the first forward
+  seed,   ///< what follows from their sum, once
   forward,
   backward,
-  update,    ///< from the reduction of gradients to the new weights
+  update,  ///< from the reduction of gradients to the new weights
 };
 
 struct Node {
@@ -89,8 +89,8 @@ struct Node {
   Attributes attributes;
   Phase phase = Phase::forward;
   int layer = k_embedding;
-  int chunk = 0;       ///< of the pipeline
-  int head_chunk = -1; ///< piece of tokens in the head whose backward follows its forward at once; -1: none
+  int chunk = 0;        ///< of the pipeline
+  int head_chunk = -1;  ///< piece of tokens in the head whose backward follows its forward at once; -1: none
 };
 
 struct ValueInfo {
@@ -99,9 +99,9 @@ struct ValueInfo {
   ValueRole role = ValueRole::activation;
   Mark mark = Mark::none;
   std::string name;
-  std::int32_t producer = -1;  ///< node
-  Value source;                ///< the value that this one is another layout of
-  bool differentiable = false;  ///< a gradient flows through it
+  std::int32_t producer = -1;     ///< node
+  Value source;                   ///< the value that this one is another layout of
+  bool differentiable = false;    ///< a gradient flows through it
   std::int32_t accumulator = -1;  ///< index in Graph::accumulators that this value is added into; -1: none
 };
 

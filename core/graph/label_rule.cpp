@@ -46,7 +46,9 @@ std::vector<int> order_of(const Op& op, const std::vector<bool>& binding) {
   return order;
 }
 
-bool listed(std::string_view digits, int i) { return digits.find(static_cast<char>('0' + i)) != std::string_view::npos; }
+bool listed(std::string_view digits, int i) {
+  return digits.find(static_cast<char>('0' + i)) != std::string_view::npos;
+}
 
 /// Whether a list of labels names this one; '.' names all leading dims, which have capital letters.
 bool contains(std::string_view labels, char label) {
@@ -64,7 +66,10 @@ DType principal_dtype(std::span<const Type> in) {
 class Chooser {
  public:
   Chooser(const Op& op, const LayoutArgs& args)
-      : op_(op), args_(args), labels_(labels_of(op, args.types)), order_(order_of(op, labels_.binding)),
+      : op_(op),
+        args_(args),
+        labels_(labels_of(op, args.types)),
+        order_(order_of(op, labels_.binding)),
         passed_(args.in.size()) {}
 
   LayoutAnswer answer() {
@@ -192,7 +197,8 @@ Labels labels_of(const Op& op, std::span<const Type> in) {
   const std::size_t arrow = op.labels.find("->");
   TESSERA_CHECK(arrow != std::string_view::npos, fmt::format("op {} has no labels", op.name));
   Labels labels{words(op.labels.substr(0, arrow)), words(op.labels.substr(arrow + 2)), {}, {}};
-  TESSERA_CHECK(labels.in.size() == in.size(), fmt::format("op {} takes {} inputs, got {}", op.name, labels.in.size(), in.size()));
+  TESSERA_CHECK(labels.in.size() == in.size(),
+                fmt::format("op {} takes {} inputs, got {}", op.name, labels.in.size(), in.size()));
   for (std::string& word : labels.in) labels.binding.push_back(take_mark(word, '*'));
   for (std::string& word : labels.out) labels.accumulated.push_back(take_mark(word, '~'));
 
@@ -206,8 +212,9 @@ Labels labels_of(const Op& op, std::span<const Type> in) {
   for (std::string& word : labels.in) word = expand_dots(word, leading);
   for (std::string& word : labels.out) word = expand_dots(word, leading);
   for (std::size_t i = 0; i < in.size(); ++i)
-    TESSERA_CHECK(in[i] == k_absent || static_cast<int>(labels.in[i].size()) == in[i].shape.rank(),
-                  fmt::format("op {}: input {} is {}, labels are {}", op.name, i, to_string(in[i].shape), labels.in[i]));
+    TESSERA_CHECK(
+        in[i] == k_absent || static_cast<int>(labels.in[i].size()) == in[i].shape.rank(),
+        fmt::format("op {}: input {} is {}, labels are {}", op.name, i, to_string(in[i].shape), labels.in[i]));
   return labels;
 }
 
@@ -219,7 +226,8 @@ std::vector<Type> type_by_labels(const Op& op, const TypeArgs& args) {
     for (std::size_t dim = 0; dim < labels.in[i].size(); ++dim) {
       const std::int64_t extent = args.in[i].shape[static_cast<int>(dim)];
       const auto [it, fresh] = extents.emplace(labels.in[i][dim], extent);
-      TESSERA_CHECK(it->second == extent, fmt::format("op {}: dim {} is {} and {}", op.name, labels.in[i][dim], it->second, extent));
+      TESSERA_CHECK(it->second == extent,
+                    fmt::format("op {}: dim {} is {} and {}", op.name, labels.in[i][dim], it->second, extent));
     }
   }
   const DType dtype = principal_dtype(args.in);
@@ -235,7 +243,9 @@ std::vector<Type> type_by_labels(const Op& op, const TypeArgs& args) {
   return out;
 }
 
-LayoutAnswer layout_by_labels(const Op& op, const LayoutArgs& args) { return Chooser(op, args).answer(); }
+LayoutAnswer layout_by_labels(const Op& op, const LayoutArgs& args) {
+  return Chooser(op, args).answer();
+}
 
 std::vector<Type> type_of(const Op& op, const TypeArgs& args) {
   return op.type != nullptr ? op.type(args) : type_by_labels(op, args);

@@ -27,8 +27,8 @@ Labels labels_of(const Op& op, std::span<const Type> in);
 std::vector<Type> type_by_labels(const Op& op, const TypeArgs& args);
 
 /// Layouts of inputs and outputs. Per axis at most one label is split: first what the hint asks for, then what binding
-/// inputs and the others have, in the op's order of priority; labels that must be whole never win. An axis that no label
-/// takes is replicated, or partial where the op passes that through.
+/// inputs and the others have, in the op's order of priority; labels that must be whole never win. An axis that no
+/// label takes is replicated, or partial where the op passes that through.
 LayoutAnswer layout_by_labels(const Op& op, const LayoutArgs& args);
 
 /// Type and layout by the op's own rule, or by labels.

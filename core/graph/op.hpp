@@ -76,15 +76,16 @@ struct Op {
                                 ///< Partial(sum) where they are split
   std::string_view max = {};    ///< the same with Partial(max)
   std::string_view whole = {};  ///< labels that must not be split
-  std::string_view priority = {};        ///< inputs by digit in the order in which they choose, behind binding ones; default 0, 1, …
+  std::string_view priority =
+      {};  ///< inputs by digit in the order in which they choose, behind binding ones; default 0, 1, …
   std::string_view passes_partial = {};  ///< inputs by digit that may stay Partial(sum) together, if no other input is
   std::string_view optional = {};        ///< inputs by digit that may be absent
   std::string_view free = {};            ///< output labels found in no input, which a hint may split
   std::string_view accumulates = {};     ///< outputs by digit that the kernel can add into (parameter gradients)
   std::string_view mutates = {};         ///< inputs by digit that the kernel writes (optimizers)
   Memory memory = Memory::own;
-  TypeRule type = nullptr;      ///< null: by labels
-  LayoutRule layout = nullptr;  ///< null: by labels
+  TypeRule type = nullptr;          ///< null: by labels
+  LayoutRule layout = nullptr;      ///< null: by labels
   GradientRule gradient = nullptr;  ///< null: not differentiable
   FlopRule flops = nullptr;         ///< null: none worth counting
 };

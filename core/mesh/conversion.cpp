@@ -83,7 +83,8 @@ class Planner {
 
   /// The first step that applies: kinds in order of cost, axes from the slowest.
   std::optional<ConversionStep> next() const {
-    for (Kind kind : {Kind::slice, Kind::reduce_scatter, Kind::all_to_all, Kind::all_gather, Kind::all_reduce, Kind::mask})
+    for (Kind kind :
+         {Kind::slice, Kind::reduce_scatter, Kind::all_to_all, Kind::all_gather, Kind::all_reduce, Kind::mask})
       for (int a = mesh_.axes() - 1; a >= 0; --a)
         if (unfinished(static_cast<AxisId>(a)))
           if (auto step = try_kind(kind, static_cast<AxisId>(a))) return step;
@@ -97,7 +98,8 @@ class Planner {
     if (step.kind == Kind::mask) now_.set_partial(step.axes.set(), step.merge);
   }
 
-  /// Adds the step, or joins it with the one before. An all-gather removes inner axes first, so its list grows outwards.
+  /// Adds the step, or joins it with the one before. An all-gather removes inner axes first, so its list grows
+  /// outwards.
   void append(const ConversionStep& step) {
     if (!steps_.empty()) {
       ConversionStep& last = steps_.back().step;

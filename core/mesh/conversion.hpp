@@ -24,10 +24,10 @@ struct ConversionStep {
     mask,            ///< replicated becomes partial: coordinate 0 keeps the value, the others hold zero; free
   };
   Kind kind = Kind::slice;
-  Merge merge = Merge::sum;    ///< of reduce_scatter, all_reduce, mask
+  Merge merge = Merge::sum;  ///< of reduce_scatter, all_reduce, mask
   std::int8_t from_dim = -1;
   std::int8_t to_dim = -1;
-  AxisList axes;               ///< outer first
+  AxisList axes;  ///< outer first
 };
 
 constexpr std::string_view name_of(ConversionStep::Kind kind) {
@@ -46,8 +46,8 @@ struct Conversion {
 };
 
 /// The steps from `from` to `to`; none when they are equal. Only the innermost axis of a dim can be added or removed by
-/// a step; the order of preference is slice, reduce_scatter, all_to_all, all_gather, all_reduce, mask. Neighbouring steps
-/// of one kind on one dim are one step over several axes.
+/// a step; the order of preference is slice, reduce_scatter, all_to_all, all_gather, all_reduce, mask. Neighbouring
+/// steps of one kind on one dim are one step over several axes.
 std::vector<Conversion> plan_conversion(const Mesh& mesh, const Layout& from, const Layout& to);
 
 }  // namespace tessera

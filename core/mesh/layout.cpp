@@ -8,7 +8,9 @@
 
 namespace tessera {
 
-void Layout::set_partial(AxisSet axes, Merge merge) { (merge == Merge::sum ? sum_ : max_) = partial(merge) | axes; }
+void Layout::set_partial(AxisSet axes, Merge merge) {
+  (merge == Merge::sum ? sum_ : max_) = partial(merge) | axes;
+}
 
 void Layout::clear_partial(AxisSet axes) {
   sum_ = sum_ - axes;

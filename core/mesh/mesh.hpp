@@ -33,9 +33,15 @@ class AxisSet {
   constexpr bool empty() const { return bits_ == 0; }
   constexpr std::uint16_t bits() const { return bits_; }
 
-  friend constexpr AxisSet operator|(AxisSet a, AxisSet b) { return AxisSet(static_cast<std::uint16_t>(a.bits_ | b.bits_)); }
-  friend constexpr AxisSet operator&(AxisSet a, AxisSet b) { return AxisSet(static_cast<std::uint16_t>(a.bits_ & b.bits_)); }
-  friend constexpr AxisSet operator-(AxisSet a, AxisSet b) { return AxisSet(static_cast<std::uint16_t>(a.bits_ & ~b.bits_)); }
+  friend constexpr AxisSet operator|(AxisSet a, AxisSet b) {
+    return AxisSet(static_cast<std::uint16_t>(a.bits_ | b.bits_));
+  }
+  friend constexpr AxisSet operator&(AxisSet a, AxisSet b) {
+    return AxisSet(static_cast<std::uint16_t>(a.bits_ & b.bits_));
+  }
+  friend constexpr AxisSet operator-(AxisSet a, AxisSet b) {
+    return AxisSet(static_cast<std::uint16_t>(a.bits_ & ~b.bits_));
+  }
   friend constexpr bool operator==(AxisSet, AxisSet) = default;
   friend constexpr auto operator<=>(AxisSet, AxisSet) = default;
 
@@ -59,13 +65,15 @@ class AxisList {
   constexpr const AxisId* end() const { return axes_.data() + size_; }
 
   constexpr void push_back(AxisId axis) {
-    if (size_ == k_max_axes) check_failed("size < k_max_axes", "too many axes on one dim", std::source_location::current());
+    if (size_ == k_max_axes)
+      check_failed("size < k_max_axes", "too many axes on one dim", std::source_location::current());
     axes_[static_cast<std::size_t>(size_++)] = axis;
   }
   constexpr void pop_back() { axes_[static_cast<std::size_t>(--size_)] = 0; }
   constexpr void push_front(AxisId axis) {
     push_back(axis);
-    for (int i = size_ - 1; i > 0; --i) std::swap(axes_[static_cast<std::size_t>(i)], axes_[static_cast<std::size_t>(i - 1)]);
+    for (int i = size_ - 1; i > 0; --i)
+      std::swap(axes_[static_cast<std::size_t>(i)], axes_[static_cast<std::size_t>(i - 1)]);
   }
 
   constexpr bool has(AxisId axis) const {
@@ -110,7 +118,9 @@ class Mesh {
   /// these, so an axis of size 1 never appears in one.
   AxisList factors(std::string_view stem) const;
 
-  int coordinate(int rank, AxisId axis) const { return rank / strides_[static_cast<std::size_t>(axis)] % axes_[static_cast<std::size_t>(axis)].size; }
+  int coordinate(int rank, AxisId axis) const {
+    return rank / strides_[static_cast<std::size_t>(axis)] % axes_[static_cast<std::size_t>(axis)].size;
+  }
 
   /// Every axis that has more than one rank.
   AxisSet all() const;
@@ -118,7 +128,8 @@ class Mesh {
   /// Product of the sizes of some axes.
   int size_of(AxisSet axes) const;
 
-  /// The ranks that differ from `rank` in `axes` only, ascending. Position in this list = rank in the communicator of `axes`.
+  /// The ranks that differ from `rank` in `axes` only, ascending. Position in this list = rank in the communicator of
+  /// `axes`.
   std::vector<int> group(int rank, AxisSet axes) const;
 
   /// "tp=2 cp=1 dp=4 pp=1"

@@ -9,9 +9,12 @@ namespace {
 
 ParameterRole bias_role(ParameterRole matrix) {
   switch (matrix) {
-    case ParameterRole::row: return ParameterRole::row_bias;
-    case ParameterRole::kv_column: return ParameterRole::kv_column_bias;
-    default: return ParameterRole::column_bias;
+    case ParameterRole::row:
+      return ParameterRole::row_bias;
+    case ParameterRole::kv_column:
+      return ParameterRole::kv_column_bias;
+    default:
+      return ParameterRole::column_bias;
   }
 }
 
@@ -23,10 +26,12 @@ Value heads(BlockContext& context, Value x, const std::string& field, std::int64
   Value y = matrix(context, x, field, count * config.head_dim(), role);
   y = b.split_heads(y, config.head_dim());
   if (config.qk_norm && !is_value) {
-    const Value gain = b.parameter({field + "_norm.gain", {config.head_dim()}, ParameterRole::head_gain, Initial::ones});
+    const Value gain =
+        b.parameter({field + "_norm.gain", {config.head_dim()}, ParameterRole::head_gain, Initial::ones});
     y = b.rms_norm(y, gain, config.norm_epsilon);
   }
-  if (config.architecture == Architecture::llama && !is_value) y = b.rope(y, context.inputs.position, config.rope_theta);
+  if (config.architecture == Architecture::llama && !is_value)
+    y = b.rope(y, context.inputs.position, config.rope_theta);
   return b.mark(y, role == ParameterRole::column ? Mark::query : Mark::key_value);
 }
 
@@ -75,7 +80,8 @@ Embedded embedding(BlockContext& context) {
   Builder& b = context.builder;
   const ModelConfig& config = context.config;
   b.enter(k_embedding);
-  const Value table = b.parameter({"embedding", {config.vocab, config.hidden}, ParameterRole::table, Initial::normal, k_deviation});
+  const Value table =
+      b.parameter({"embedding", {config.vocab, config.hidden}, ParameterRole::table, Initial::normal, k_deviation});
   return {b.mark(b.embed(table, context.inputs.ids), Mark::residual), table};
 }
 

@@ -21,8 +21,11 @@ blocks::Embedded gpt_layers(blocks::BlockContext& context) {
   Builder& b = context.builder;
   const ModelConfig& config = context.config;
   blocks::Embedded embedded = blocks::embedding(context);
-  const Value positions = b.parameter({"position_embedding", {config.sequence, config.hidden}, ParameterRole::position_table,
-                                       Initial::normal, blocks::k_deviation});
+  const Value positions = b.parameter({"position_embedding",
+                                       {config.sequence, config.hidden},
+                                       ParameterRole::position_table,
+                                       Initial::normal,
+                                       blocks::k_deviation});
   Value x = b.add(embedded.x, b.mark(b.embed(positions, context.inputs.position), Mark::residual));
   x = blocks::dropout(context, x, "embedding");
   for (int layer = 0; layer < static_cast<int>(config.layers); ++layer) {

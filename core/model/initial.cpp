@@ -9,9 +9,12 @@ namespace {
 
 double initial_value(const Parameter& parameter, const CounterRng& random, std::int64_t element) {
   switch (parameter.initial) {
-    case Initial::normal: return parameter.deviation * random.normal(static_cast<std::uint64_t>(element));
-    case Initial::ones: return 1;
-    case Initial::zeros: return 0;
+    case Initial::normal:
+      return parameter.deviation * random.normal(static_cast<std::uint64_t>(element));
+    case Initial::ones:
+      return 1;
+    case Initial::zeros:
+      return 0;
   }
   return 0;
 }
@@ -33,7 +36,8 @@ void fill(const Parameter& parameter, const Shape& global, const Slab& slab, std
 
 }  // namespace
 
-void fill_initial(const Parameter& parameter, const Shape& global, const Slab& slab, std::uint64_t seed, DType dtype, void* data) {
+void fill_initial(const Parameter& parameter, const Shape& global, const Slab& slab, std::uint64_t seed, DType dtype,
+                  void* data) {
   TESSERA_CHECK(global.rank() == 1 || global.rank() == 2, to_string(global));
   if (dtype == DType::f64)
     fill(parameter, global, slab, seed, static_cast<double*>(data));

@@ -27,11 +27,14 @@ void validate(const ModelConfig& c) {
   auto rule = [&](bool holds, const std::string& text) {
     if (!holds) broken += (broken.empty() ? "" : "\n") + text;
   };
-  const std::pair<const char*, std::int64_t> sizes[] = {{"layers", c.layers}, {"hidden", c.hidden}, {"heads", c.heads},
-                                                        {"ffn", c.ffn},       {"vocab", c.vocab},   {"sequence", c.sequence}};
-  for (const auto& [name, value] : sizes) rule(value >= 1, fmt::format("model.{} = {}: must be at least 1", name, value));
+  const std::pair<const char*, std::int64_t> sizes[] = {{"layers", c.layers}, {"hidden", c.hidden},
+                                                        {"heads", c.heads},   {"ffn", c.ffn},
+                                                        {"vocab", c.vocab},   {"sequence", c.sequence}};
+  for (const auto& [name, value] : sizes)
+    rule(value >= 1, fmt::format("model.{} = {}: must be at least 1", name, value));
   if (!broken.empty()) throw Error(ErrorKind::configuration, broken, "give the sizes of the model, or a model.preset");
-  rule(c.hidden % c.heads == 0, fmt::format("model.hidden = {} is not a multiple of model.heads = {}", c.hidden, c.heads));
+  rule(c.hidden % c.heads == 0,
+       fmt::format("model.hidden = {} is not a multiple of model.heads = {}", c.hidden, c.heads));
   rule(c.key_heads() >= 1 && c.heads % c.key_heads() == 0,
        fmt::format("model.heads = {} is not a multiple of model.kv_heads = {}", c.heads, c.key_heads()));
   rule(c.architecture != Architecture::llama || c.head_dim() % 2 == 0,

@@ -17,7 +17,8 @@ std::int64_t default_ffn(Architecture architecture, std::int64_t hidden) {
 
 ModelConfig model_config(const Settings& settings, std::int64_t data_vocab) {
   ModelConfig model;
-  model.architecture = settings.get<std::string>("model.architecture") == "gpt" ? Architecture::gpt : Architecture::llama;
+  model.architecture =
+      settings.get<std::string>("model.architecture") == "gpt" ? Architecture::gpt : Architecture::llama;
   model.layers = settings.get<std::int64_t>("model.layers");
   model.hidden = settings.get<std::int64_t>("model.hidden");
   model.heads = settings.get<std::int64_t>("model.heads");

@@ -93,8 +93,10 @@ class Step {
         for (std::size_t a = 0; a < args_.graph.accumulators.size(); ++a)
           if (args_.graph.accumulators[a].parameter == member.parameter)
             reduction.after = std::max(reduction.after, lowering_.completed(static_cast<std::int32_t>(a)));
-    std::stable_sort(reductions_.begin(), reductions_.end(), [](const Reduction& a, const Reduction& b) { return a.after < b.after; });
-    for (Reduction& reduction : reductions_) reduction.program = lowering_.program(reduction.list, Lowering::Events::leave_open);
+    std::stable_sort(reductions_.begin(), reductions_.end(),
+                     [](const Reduction& a, const Reduction& b) { return a.after < b.after; });
+    for (Reduction& reduction : reductions_)
+      reduction.program = lowering_.program(reduction.list, Lowering::Events::leave_open);
   }
 
   /// The backward of the last micro-batch in pieces, with a reduction behind each piece that completes a bucket.

@@ -20,9 +20,9 @@ struct StepArgs {
   const Mesh& mesh;
 };
 
-/// Lowers all programs and lists the actions of a step: counts, seed, forward and backward of every micro-batch, update.
-/// In the last micro-batch a bucket's reduction starts behind the instruction that completes its gradient, while the
-/// backward goes on; the update waits for it.
+/// Lowers all programs and lists the actions of a step: counts, seed, forward and backward of every micro-batch,
+/// update. In the last micro-batch a bucket's reduction starts behind the instruction that completes its gradient,
+/// while the backward goes on; the update waits for it.
 void make_step(const StepArgs& args, std::vector<NodeList> lists, Lowering& lowering, Plan& plan);
 
 }  // namespace tessera

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/scheduler/bucket.hpp"
 
-
 namespace tessera {
 namespace {
 

@@ -12,7 +12,8 @@ std::string describe_address(Address at) {
 }
 
 std::string describe_operand(const Operand& operand, const Graph& graph, const Mesh& mesh) {
-  std::string text = fmt::format("{}{} @{}", name_of(operand.tensor.dtype), to_string(operand.tensor.shape), describe_address(operand.at));
+  std::string text = fmt::format("{}{} @{}", name_of(operand.tensor.dtype), to_string(operand.tensor.shape),
+                                 describe_address(operand.at));
   if (operand.value) text += fmt::format(" <{}>", to_string(graph[operand.value].layout, mesh));
   return text;
 }
@@ -33,8 +34,9 @@ std::string describe_instruction(const Plan& plan, std::int32_t index, const Gra
     return text + fmt::format(" over {}, {}\n", mesh.describe(call.axes), describe_bytes(call.bytes));
   }
   for (int i = 0; i < instruction.inputs + instruction.outputs; ++i)
-    text += fmt::format("{}{}", i == instruction.inputs ? " -> " : " ",
-                        describe_operand(plan.operands[static_cast<std::size_t>(instruction.first_operand + i)], graph, mesh));
+    text += fmt::format(
+        "{}{}", i == instruction.inputs ? " -> " : " ",
+        describe_operand(plan.operands[static_cast<std::size_t>(instruction.first_operand + i)], graph, mesh));
   if (instruction.accumulate != 0) text += " (adds)";
   if (instruction.accumulate_after_first != 0) text += " (adds from micro-batch 1)";
   return text + "\n";
@@ -63,10 +65,11 @@ std::string describe_plan(const Plan& plan, const Graph& graph, const Mesh& mesh
   std::string text = fmt::format("rank {} of mesh {}\n", plan.rank, mesh.describe());
   for (const Action& action : plan.actions) {
     const Program& program = plan.programs[static_cast<std::size_t>(action.program)];
-    text += fmt::format("{} micro-batch {} frame {} ({} instructions from {})\n", name_of(program.kind), action.micro_batch,
-                        action.frame, program.count, program.first);
+    text += fmt::format("{} micro-batch {} frame {} ({} instructions from {})\n", name_of(program.kind),
+                        action.micro_batch, action.frame, program.count, program.first);
     if (action.micro_batch > 0 && program.kind != ProgramKind::backward) continue;  // as in micro-batch 0
-    for (std::int32_t i = program.first; i < program.first + program.count; ++i) text += describe_instruction(plan, i, graph, mesh);
+    for (std::int32_t i = program.first; i < program.first + program.count; ++i)
+      text += describe_instruction(plan, i, graph, mesh);
   }
   return text + "memory\n" + describe_memory(plan.memory);
 }

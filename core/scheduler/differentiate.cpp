@@ -67,9 +67,10 @@ class Differentiator final : public GradientScope {
     node_ = n;
     const Node& forward = graph_.nodes[n];
     if (forward.op->gradient == nullptr) return;
-    const bool reached = std::any_of(forward.out.begin(), forward.out.end(), [&](Value v) { return cotangents_.contains(v); });
-    const bool asked = std::any_of(forward.in.begin(), forward.in.end(),
-                                   [&](Value v) { return v && graph_[v].differentiable; });
+    const bool reached =
+        std::any_of(forward.out.begin(), forward.out.end(), [&](Value v) { return cotangents_.contains(v); });
+    const bool asked =
+        std::any_of(forward.in.begin(), forward.in.end(), [&](Value v) { return v && graph_[v].differentiable; });
     if (!reached || !asked) return;
     placer_.context = {Phase::backward, forward.layer, forward.chunk, forward.head_chunk};
     attributes_ = forward.attributes;
@@ -90,9 +91,8 @@ class Differentiator final : public GradientScope {
   Value sum(const std::vector<Value>& contributions, const Layout& target) {
     std::vector<Value> groups;
     for (Value c : contributions) {
-      auto same = std::find_if(groups.begin(), groups.end(), [&](Value group) {
-        return graph_[group].layout.dual() == graph_[c].layout.dual();
-      });
+      auto same = std::find_if(groups.begin(), groups.end(),
+                               [&](Value group) { return graph_[group].layout.dual() == graph_[c].layout.dual(); });
       if (same == groups.end())
         groups.push_back(c);
       else
@@ -117,7 +117,8 @@ class Differentiator final : public GradientScope {
   Value read_again(Value v) {
     Value best = v;
     for (Value form = graph_[v].source; form; form = graph_[form].source)
-      if (!graph_[form].layout.is_partial() && local_bytes(placer_.mesh(), graph_[form]) < local_bytes(placer_.mesh(), graph_[best]))
+      if (!graph_[form].layout.is_partial() &&
+          local_bytes(placer_.mesh(), graph_[form]) < local_bytes(placer_.mesh(), graph_[best]))
         best = form;
     return best == v ? v : placer_.convert(best, graph_[v].layout);
   }
@@ -187,6 +188,8 @@ void accumulate_into(Placer& placer, Value v, std::int32_t accumulator) {
   graph[placer.emit(ops::accumulate, in)[0]].accumulator = accumulator;
 }
 
-void differentiate(Placer& placer, const std::vector<LossRoot>& roots) { Differentiator(placer).run(roots); }
+void differentiate(Placer& placer, const std::vector<LossRoot>& roots) {
+  Differentiator(placer).run(roots);
+}
 
 }  // namespace tessera

@@ -22,8 +22,8 @@ struct LossRoot {
 /// Differentiates the placed graph behind `placer`, reverse mode. Conversions are transparent: cotangents are collected
 /// on the value before its conversions, added as they come, and converted once to the dual of that value's layout.
 ///
-/// Contributions to the gradient of a parameter keep the parameter's splits and stay partial over the axes over which it
-/// is replicated; each is marked to be added into the parameter's accumulator (Graph::accumulators), which the pass
+/// Contributions to the gradient of a parameter keep the parameter's splits and stay partial over the axes over which
+/// it is replicated; each is marked to be added into the parameter's accumulator (Graph::accumulators), which the pass
 /// makes, in order of first use in backward.
 void differentiate(Placer& placer, const std::vector<LossRoot>& roots);
 

@@ -10,13 +10,16 @@ namespace tessera {
 namespace {
 
 std::int64_t now() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch())
+      .count();
 }
 
 /// Bits that are a large negative NaN in every floating type, and an impossible id.
 constexpr int k_poison = 0xff;
 
-bool moves(Tag tag) { return tag == Tag::inputs || tag == Tag::activations; }
+bool moves(Tag tag) {
+  return tag == Tag::inputs || tag == Tag::activations;
+}
 
 }  // namespace
 
@@ -114,13 +117,20 @@ Work Executor::start(const Instruction& instruction) {
   const CallContext context{device_.stream(instruction.stream),
                             {static_cast<std::byte*>(operands[2].data), static_cast<std::size_t>(operands[2].count())}};
   switch (call.kind) {
-    case CallKind::all_reduce: return communicator.all_reduce(out, call.op, context);
-    case CallKind::reduce_scatter: return communicator.reduce_scatter(in, out, call.send_counts, call.op, context);
-    case CallKind::all_gather: return communicator.all_gather(in, out, call.receive_counts, context);
-    case CallKind::all_to_all: return communicator.all_to_all(in, call.send_counts, out, call.receive_counts, context);
-    case CallKind::send: return communicator.send(in, call.peer, context);
-    case CallKind::receive: return communicator.receive(out, call.peer, context);
-    default: break;
+    case CallKind::all_reduce:
+      return communicator.all_reduce(out, call.op, context);
+    case CallKind::reduce_scatter:
+      return communicator.reduce_scatter(in, out, call.send_counts, call.op, context);
+    case CallKind::all_gather:
+      return communicator.all_gather(in, out, call.receive_counts, context);
+    case CallKind::all_to_all:
+      return communicator.all_to_all(in, call.send_counts, out, call.receive_counts, context);
+    case CallKind::send:
+      return communicator.send(in, call.peer, context);
+    case CallKind::receive:
+      return communicator.receive(out, call.peer, context);
+    default:
+      break;
   }
   throw Error(ErrorKind::internal, "a plan posts " + std::string(name_of(call.kind)));
 }

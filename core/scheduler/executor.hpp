@@ -55,12 +55,12 @@ class Executor {
   const Arena& arena_;
   Device& device_;
   ExecutorOptions options_;
-  std::vector<Tensor> tensors_;                 ///< operands with their addresses
-  std::vector<Communicator*> communicators_;    ///< by call
+  std::vector<Tensor> tensors_;               ///< operands with their addresses
+  std::vector<Communicator*> communicators_;  ///< by call
   std::vector<OpenEvent> events_;
-  std::vector<std::int32_t> open_;              ///< events that are not known to be done
+  std::vector<std::int32_t> open_;                 ///< events that are not known to be done
   std::vector<std::vector<std::int32_t>> moving_;  ///< operands of each program that depend on the action
-  std::vector<std::vector<Release>> releases_;  ///< by instruction; only when poisoning
+  std::vector<std::vector<Release>> releases_;     ///< by instruction; only when poisoning
 };
 
 }  // namespace tessera

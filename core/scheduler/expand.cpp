@@ -39,7 +39,8 @@ class Expansion {
       if (!strategy->expand(node, placer_, out)) continue;
       TESSERA_CHECK(out.size() == node.out.size(), std::string(node.op->name) + " was expanded to other outputs");
       for (std::size_t o = 0; o < out.size(); ++o) {
-        TESSERA_CHECK(graph_[out[o]].layout == graph_[node.out[o]].layout, std::string(node.op->name) + " came out in another layout");
+        TESSERA_CHECK(graph_[out[o]].layout == graph_[node.out[o]].layout,
+                      std::string(node.op->name) + " came out in another layout");
         graph_[out[o]].accumulator = graph_[node.out[o]].accumulator;
         replaced_[node.out[o]] = out[o];
       }

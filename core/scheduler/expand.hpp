@@ -12,8 +12,8 @@
 
 namespace tessera {
 
-/// Asks every strategy for every node, in order; the nodes that it emits take the node's place, and their values that of
-/// the node's outputs.
+/// Asks every strategy for every node, in order; the nodes that it emits take the node's place, and their values that
+/// of the node's outputs.
 void expand(Placer& placer, std::span<const Strategy* const> strategies);
 
 }  // namespace tessera

@@ -25,7 +25,9 @@ constexpr Tensor k_absent_tensor{nullptr, {}, {}, DType::u8};
 Lowering::Lowering(const Graph& graph, const Mesh& mesh, int rank, const Target& target, Plan& plan)
     : graph_(graph), mesh_(mesh), rank_(rank), target_(target), plan_(plan) {}
 
-void Lowering::fix(Value v, Address address) { places_[v] = {storage_.add_fixed(address, local_bytes(v)), 0}; }
+void Lowering::fix(Value v, Address address) {
+  places_[v] = {storage_.add_fixed(address, local_bytes(v)), 0};
+}
 
 Operand Lowering::place_input(Value v, std::int64_t offset) {
   fix(v, {Tag::inputs, offset});
@@ -136,7 +138,8 @@ void Lowering::lower_kernel(const Node& node) {
   instruction.inputs = static_cast<std::uint8_t>(in.size());
   instruction.outputs = static_cast<std::uint8_t>(out.size());
   instruction.layer = node.layer;
-  for (std::size_t i = 0; i < in.size(); ++i) add_operand(node.in[i] ? places_.at(node.in[i]) : Place{}, in[i], node.in[i]);
+  for (std::size_t i = 0; i < in.size(); ++i)
+    add_operand(node.in[i] ? places_.at(node.in[i]) : Place{}, in[i], node.in[i]);
   for (std::size_t o = 0; o < out.size(); ++o) {
     const Place place = produce(node, o);
     places_[node.out[o]] = place;
@@ -169,7 +172,8 @@ Place Lowering::produce(const Node& node, std::size_t output) {
   if (const auto home = homes_.find(v); home != homes_.end())
     return {storage_.add(home->second == Home::frame ? Tag::activations : Tag::state, local_bytes(v), position()), 0};
   if (!last_reader_.contains(v)) return {};
-  if (output == 0 && node.op->memory == Memory::may_overwrite && may_take_over(node, node.in[0])) return places_.at(node.in[0]);
+  if (output == 0 && node.op->memory == Memory::may_overwrite && may_take_over(node, node.in[0]))
+    return places_.at(node.in[0]);
   return {storage_.add(Tag::scratch, local_bytes(v), position()), 0};
 }
 
@@ -179,7 +183,8 @@ bool Lowering::may_take_over(const Node& node, Value in) const {
   if (storage_.tag(place.buffer) != Tag::scratch || last_reader_.at(base_of(in)) != node_) return false;
   for (const auto& [buffer, pending] : pending_)
     if (std::find(pending.buffers.begin(), pending.buffers.end(), place.buffer) != pending.buffers.end()) return false;
-  return place.offset == 0 && storage_.bytes(place.buffer) == local_bytes(in) && local_bytes(in) == local_bytes(node.out[0]);
+  return place.offset == 0 && storage_.bytes(place.buffer) == local_bytes(in) &&
+         local_bytes(in) == local_bytes(node.out[0]);
 }
 
 /// The first contribution of a step overwrites, all others add.
@@ -210,7 +215,9 @@ std::int32_t Lowering::add_operand(Place place, const Tensor& tensor, Value v) {
   return static_cast<std::int32_t>(plan_.operands.size() - 1);
 }
 
-void Lowering::read(Place place) { wait_for(place.buffer); }
+void Lowering::read(Place place) {
+  wait_for(place.buffer);
+}
 
 void Lowering::emit(Instruction instruction) {
   for (int i = 0; i < instruction.inputs + instruction.outputs; ++i)
@@ -219,7 +226,9 @@ void Lowering::emit(Instruction instruction) {
   plan_.code.push_back(instruction);
 }
 
-Operand Lowering::operand(Value v) { return {storage_.address(places_.at(v)), tensor(v), v}; }
+Operand Lowering::operand(Value v) {
+  return {storage_.address(places_.at(v)), tensor(v), v};
+}
 
 void Lowering::finish() {
   for (std::size_t i = 0; i < plan_.operands.size(); ++i) plan_.operands[i].at = storage_.address(operand_places_[i]);

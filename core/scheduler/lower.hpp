@@ -98,8 +98,8 @@ class Lowering {
   void all_to_all(const Node& node, const ConversionStep& step);
   void copy_part(Place from, const Tensor& source, Place to, const Tensor& target, const attributes::CopyPart& part);
   void zero(Place to, const Tensor& target);
-  void post(CallKind kind, const ConversionStep& step, Place in, Place out, const Tensor& in_tensor, const Tensor& out_tensor,
-            std::vector<std::int64_t> send_counts, std::vector<std::int64_t> receive_counts);
+  void post(CallKind kind, const ConversionStep& step, Place in, Place out, const Tensor& in_tensor,
+            const Tensor& out_tensor, std::vector<std::int64_t> send_counts, std::vector<std::int64_t> receive_counts);
   void wait_for(std::int32_t buffer);
 
   const Graph& graph_;
@@ -114,9 +114,9 @@ class Lowering {
   std::set<std::int32_t> started_;  ///< accumulators that some instruction has written
   std::vector<Place> operand_places_;
   std::map<std::string, std::int32_t> names_;
-  std::map<Value, Home> homes_;                   ///< of bases that are read outside their program
-  std::map<Value, std::int32_t> last_reader_;     ///< node that reads a base last
-  std::map<std::int32_t, Pending> pending_;       ///< by the buffer that an open event writes
+  std::map<Value, Home> homes_;                ///< of bases that are read outside their program
+  std::map<Value, std::int32_t> last_reader_;  ///< node that reads a base last
+  std::map<std::int32_t, Pending> pending_;    ///< by the buffer that an open event writes
   std::vector<Place> slots_;
   std::vector<std::int32_t> slot_events_;  ///< event that uses the slot; -1: free
   std::size_t next_slot_ = 0;

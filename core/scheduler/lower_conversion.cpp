@@ -42,8 +42,8 @@ std::vector<std::int64_t> counts_of(const Shape& local, int dim, const std::vect
 }
 
 /// Parts of all members along `dim` under `layout`, relative to `origin`.
-std::vector<Part> parts_of(const Mesh& mesh, const std::vector<int>& group, const Layout& layout, const Shape& global, int dim,
-                           std::int64_t origin) {
+std::vector<Part> parts_of(const Mesh& mesh, const std::vector<int>& group, const Layout& layout, const Shape& global,
+                           int dim, std::int64_t origin) {
   std::vector<Part> parts;
   for (int member : group) {
     const Range range = part_of(mesh, global[dim], layout.splits(dim), member);
@@ -62,11 +62,16 @@ void Lowering::lower_conversion(const Node& node) {
   if (step.kind == Kind::all_reduce) return all_reduce(node, step);
   places_[v] = produce(node, 0);
   switch (step.kind) {
-    case Kind::reduce_scatter: return reduce_scatter(node, step);
-    case Kind::all_gather: return all_gather(node, step);
-    case Kind::all_to_all: return all_to_all(node, step);
-    case Kind::mask: return zero(places_[v], tensor(v));
-    default: break;
+    case Kind::reduce_scatter:
+      return reduce_scatter(node, step);
+    case Kind::all_gather:
+      return all_gather(node, step);
+    case Kind::all_to_all:
+      return all_to_all(node, step);
+    case Kind::mask:
+      return zero(places_[v], tensor(v));
+    default:
+      break;
   }
   const Tensor from = tensor(node.in[0]), to = tensor(v);
   const auto dim = static_cast<std::size_t>(step.to_dim);
@@ -101,7 +106,8 @@ void Lowering::reduce_scatter(const Node& node, const ConversionStep& step) {
     Place packed{storage_.add(Tag::communication, from.count() * size_of(from.dtype), position()), 0};
     std::int64_t offset = 0;
     for (std::size_t j = 0; j < parts.size(); ++j) {
-      copy_part(in, from, {packed.buffer, offset}, with_extent(from, dim, parts[j].length), {dim, parts[j].begin, 0, parts[j].length});
+      copy_part(in, from, {packed.buffer, offset}, with_extent(from, dim, parts[j].length),
+                {dim, parts[j].begin, 0, parts[j].length});
       offset += counts[j] * size_of(from.dtype);
     }
     in = packed;
@@ -117,13 +123,15 @@ void Lowering::all_gather(const Node& node, const ConversionStep& step) {
                               to.start[static_cast<std::size_t>(dim)]);
   const auto counts = counts_of(to.shape, dim, parts);
   const Place out = places_[node.out[0]];
-  if (in_place(to.shape, dim, parts)) return post(CallKind::all_gather, step, places_.at(node.in[0]), out, from, to, {}, counts);
+  if (in_place(to.shape, dim, parts))
+    return post(CallKind::all_gather, step, places_.at(node.in[0]), out, from, to, {}, counts);
   const Place packed{storage_.add(Tag::communication, to.count() * size_of(to.dtype), position()), 0};
   post(CallKind::all_gather, step, places_.at(node.in[0]), packed, from, to, {}, counts);
   wait_for(packed.buffer);
   std::int64_t offset = 0;
   for (std::size_t j = 0; j < parts.size(); ++j) {
-    copy_part({packed.buffer, offset}, with_extent(to, dim, parts[j].length), out, to, {dim, 0, parts[j].begin, parts[j].length});
+    copy_part({packed.buffer, offset}, with_extent(to, dim, parts[j].length), out, to,
+              {dim, 0, parts[j].begin, parts[j].length});
     offset += counts[j] * size_of(to.dtype);
   }
 }
@@ -165,7 +173,8 @@ void Lowering::all_to_all(const Node& node, const ConversionStep& step) {
   }
 }
 
-void Lowering::copy_part(Place from, const Tensor& source, Place to, const Tensor& target, const attributes::CopyPart& part) {
+void Lowering::copy_part(Place from, const Tensor& source, Place to, const Tensor& target,
+                         const attributes::CopyPart& part) {
   if (part.length == 0) return;
   Instruction instruction;
   instruction.launch = target_.kernels.find("copy_part", DType::i64).launch;
@@ -190,7 +199,8 @@ void Lowering::zero(Place to, const Tensor& target) {
 }
 
 void Lowering::post(CallKind kind, const ConversionStep& step, Place in, Place out, const Tensor& in_tensor,
-                    const Tensor& out_tensor, std::vector<std::int64_t> send_counts, std::vector<std::int64_t> receive_counts) {
+                    const Tensor& out_tensor, std::vector<std::int64_t> send_counts,
+                    std::vector<std::int64_t> receive_counts) {
   Instruction instruction;
   instruction.kind = Instruction::Kind::post;
   instruction.stream = StreamRole::collective;
@@ -219,7 +229,8 @@ void Lowering::post(CallKind kind, const ConversionStep& step, Place in, Place o
   instruction.call = static_cast<std::int32_t>(plan_.calls.size());
   instruction.layer = graph_.nodes[static_cast<std::size_t>(node_)].layer;
   plan_.calls.push_back({kind, step.axes.set(), step.merge == Merge::sum ? ReduceOp::sum : ReduceOp::max, -1,
-                         in_tensor.count() * size_of(in_tensor.dtype), std::move(send_counts), std::move(receive_counts)});
+                         in_tensor.count() * size_of(in_tensor.dtype), std::move(send_counts),
+                         std::move(receive_counts)});
   if (std::find(plan_.communicators.begin(), plan_.communicators.end(), step.axes.set()) == plan_.communicators.end())
     plan_.communicators.push_back(step.axes.set());
   instruction.name = name(fmt::format("{}({})", name_of(kind), mesh_.describe(step.axes.set())));

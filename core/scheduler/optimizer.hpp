@@ -32,8 +32,8 @@ class Optimizer {
 
   virtual std::vector<OptimizerState> states() const = 0;
 
-  /// Emits the ops that update weights and states in place (Op::mutates). Kernels must do nothing when the decision says
-  /// skip, and must multiply the gradient by the factor. The learning rate and the step are in StepInputs.
+  /// Emits the ops that update weights and states in place (Op::mutates). Kernels must do nothing when the decision
+  /// says skip, and must multiply the gradient by the factor. The learning rate and the step are in StepInputs.
   virtual void update(const UpdateArgs& args, Placer& placer) const = 0;
 };
 

@@ -29,11 +29,16 @@ std::vector<bool> needed_nodes(const Graph& graph, const std::vector<Value>& out
 /// Where a node runs: which program, and which piece of the head inside it.
 ProgramKind program_of(const Node& node) {
   switch (node.phase) {
-    case Phase::count: return ProgramKind::count;
-    case Phase::seed: return ProgramKind::seed;
-    case Phase::forward: return ProgramKind::forward;
-    case Phase::backward: return node.head_chunk >= 0 ? ProgramKind::forward : ProgramKind::backward;
-    case Phase::update: return ProgramKind::update;
+    case Phase::count:
+      return ProgramKind::count;
+    case Phase::seed:
+      return ProgramKind::seed;
+    case Phase::forward:
+      return ProgramKind::forward;
+    case Phase::backward:
+      return node.head_chunk >= 0 ? ProgramKind::forward : ProgramKind::backward;
+    case Phase::update:
+      return ProgramKind::update;
   }
   return ProgramKind::update;
 }

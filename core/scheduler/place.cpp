@@ -9,9 +9,12 @@ namespace {
 
 TokenDims token_dims(const Type& type) {
   switch (type.shape.rank()) {
-    case 0: return {};
-    case 1: return {-1, 0};
-    default: return {0, 1};
+    case 0:
+      return {};
+    case 1:
+      return {-1, 0};
+    default:
+      return {0, 1};
   }
 }
 
@@ -56,7 +59,8 @@ class PlacePass {
     std::vector<Value> in;
     for (Value v : node.in) in.push_back(v ? placed_.values.at(v) : Value{});
     const std::vector<Value> out = placer_.emit(*node.op, in, node.attributes);
-    for (std::size_t o = 0; o < out.size(); ++o) placed_.values[node.out[o]] = marked(out[o], logical_[node.out[o]].mark);
+    for (std::size_t o = 0; o < out.size(); ++o)
+      placed_.values[node.out[o]] = marked(out[o], logical_[node.out[o]].mark);
   }
 
   /// A marked value is a form that may be saved, so it is never partial; strategies may ask for more.

@@ -8,7 +8,8 @@
 
 namespace tessera {
 
-std::vector<Value> Placer::emit(const Op& op, std::span<const Value> in, const Attributes& attributes, const Layout* hint) {
+std::vector<Value> Placer::emit(const Op& op, std::span<const Value> in, const Attributes& attributes,
+                                const Layout* hint) {
   std::vector<Type> types;
   std::vector<Layout> layouts;
   const auto present = std::make_unique<bool[]>(in.size());
@@ -73,8 +74,14 @@ Value Placer::convert(Value v, const Layout& to) {
     info.mark = Mark::none;
     info.source = now;
     const Value next = graph_.add_value(std::move(info));
-    graph_.add_node({&ops::convert, {now}, {next}, Attributes::of(conversion.step), context.phase, context.layer,
-                     context.chunk, context.head_chunk});
+    graph_.add_node({&ops::convert,
+                     {now},
+                     {next},
+                     Attributes::of(conversion.step),
+                     context.phase,
+                     context.layer,
+                     context.chunk,
+                     context.head_chunk});
     forms_[{v, context.phase, context.chunk}].push_back(next);
     now = next;
   }

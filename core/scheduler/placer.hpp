@@ -30,7 +30,8 @@ class Placer {
 
   NodeContext context;
 
-  /// Converts the inputs to what the op's rule asks for, adds the node, and returns its outputs. `hint` as in LayoutArgs.
+  /// Converts the inputs to what the op's rule asks for, adds the node, and returns its outputs. `hint` as in
+  /// LayoutArgs.
   std::vector<Value> emit(const Op& op, std::span<const Value> in, const Attributes& attributes = {},
                           const Layout* hint = nullptr);
 

@@ -17,7 +17,17 @@
 namespace tessera {
 
 /// What memory is for. Each tag is one contiguous region of the arena.
-enum class Tag : std::uint8_t { weights, gradients, optimizer, state, inputs, activations, communication, scratch, workspace };
+enum class Tag : std::uint8_t {
+  weights,
+  gradients,
+  optimizer,
+  state,
+  inputs,
+  activations,
+  communication,
+  scratch,
+  workspace
+};
 inline constexpr int k_tags = 9;
 
 constexpr std::string_view name_of(Tag tag) {
@@ -46,8 +56,8 @@ struct Call {
   CallKind kind = CallKind::all_reduce;
   AxisSet axes;
   ReduceOp op = ReduceOp::sum;
-  int peer = -1;                  ///< of send and receive: rank in the communicator
-  std::int64_t bytes = 0;         ///< that the rank hands over, for printing and simulation
+  int peer = -1;           ///< of send and receive: rank in the communicator
+  std::int64_t bytes = 0;  ///< that the rank hands over, for printing and simulation
   std::vector<std::int64_t> send_counts, receive_counts;
 };
 
@@ -106,11 +116,11 @@ struct BucketMember {
 struct Bucket {
   std::vector<BucketMember> members;
   std::int64_t elements = 0;  ///< with the gaps that align members
-  bool trained = true;      ///< has a gradient
+  bool trained = true;        ///< has a gradient
   bool decays = true;
   DType dtype = DType::f32;  ///< of weights, gradients and states: the accumulation type
-  AxisSet partial;     ///< axes over which the gradient is partial
-  AxisList split;      ///< axes that split its parameters, outer first
+  AxisSet partial;           ///< axes over which the gradient is partial
+  AxisList split;            ///< axes that split its parameters, outer first
   Address weights, gradients;
   std::vector<Address> states;
 };

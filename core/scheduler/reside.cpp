@@ -10,7 +10,8 @@ namespace {
 void lay_out_buckets(const Graph& graph, const Update& update, Lowering& lowering, Plan& plan) {
   std::vector<std::int32_t> accumulator_of(graph.parameters.size(), -1);
   for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
-    if (const std::int32_t p = graph.accumulators[a].parameter; p >= 0) accumulator_of[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(a);
+    if (const std::int32_t p = graph.accumulators[a].parameter; p >= 0)
+      accumulator_of[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(a);
 
   for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
     Bucket& bucket = plan.buckets[b];
@@ -57,9 +58,11 @@ void reside(const Graph& graph, const Update& update, int micro_batches, Lowerin
   lay_out_buckets(graph, update, lowering, plan);
   for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
     if (graph.accumulators[a].parameter < 0)
-      lowering.fix_accumulator(static_cast<std::int32_t>(a), lowering.storage().reserve(Tag::state, size_of(DType::f64)));
+      lowering.fix_accumulator(static_cast<std::int32_t>(a),
+                               lowering.storage().reserve(Tag::state, size_of(DType::f64)));
   for (std::size_t v = 0; v < graph.values.size(); ++v)
-    if (const Value state{static_cast<std::int32_t>(v)}; graph[state].role == ValueRole::state && !lowering.is_fixed(state))
+    if (const Value state{static_cast<std::int32_t>(v)};
+        graph[state].role == ValueRole::state && !lowering.is_fixed(state))
       lowering.fix(state, lowering.storage().reserve(Tag::state, lowering.local_bytes(state)));
   lay_out_inputs(graph, micro_batches, lowering, plan);
 }

@@ -18,7 +18,9 @@ namespace {
 class Compiler {
  public:
   explicit Compiler(const CompileArgs& args)
-      : args_(args), placer_(placed_.graph, args.mesh), lowering_(placed_.graph, args.mesh, args.rank, args.target, plan_) {}
+      : args_(args),
+        placer_(placed_.graph, args.mesh),
+        lowering_(placed_.graph, args.mesh, args.rank, args.target, plan_) {}
 
   Compiled run() {
     place_model();
@@ -29,7 +31,8 @@ class Compiler {
       update_ = add_update(placer_, plan_.buckets, gradient_rest(), args_.training->optimizer, args_.training->clip);
     } else {
       expand(placer_, args_.strategies);
-      plan_.buckets = args_.buckets != nullptr ? *args_.buckets : make_buckets(placed_.graph, args_.mesh, args_.rank, 0);
+      plan_.buckets =
+          args_.buckets != nullptr ? *args_.buckets : make_buckets(placed_.graph, args_.mesh, args_.rank, 0);
     }
     if (loss_total_) loss_ = add_loss_report(placer_, loss_total_);
     lower();
@@ -72,8 +75,8 @@ class Compiler {
     const std::vector<Value> outputs = named_outputs();
     plan_.rank = args_.rank;
     reside(graph(), update_, args_.micro_batches, lowering_, plan_);
-    make_step({graph(), update_, outputs, args_.micro_batches, args_.target, args_.mesh}, cut_into_programs(graph(), outputs),
-              lowering_, plan_);
+    make_step({graph(), update_, outputs, args_.micro_batches, args_.target, args_.mesh},
+              cut_into_programs(graph(), outputs), lowering_, plan_);
     if (loss_) plan_.loss = lowering_.operand(loss_);
     if (seed_.count) plan_.count = lowering_.operand(seed_.count);
     if (update_.decision) plan_.decision = lowering_.operand(update_.decision);
@@ -101,6 +104,8 @@ class Compiler {
 
 }  // namespace
 
-Compiled compile(const CompileArgs& args) { return Compiler(args).run(); }
+Compiled compile(const CompileArgs& args) {
+  return Compiler(args).run();
+}
 
 }  // namespace tessera

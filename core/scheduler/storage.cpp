@@ -9,7 +9,9 @@
 namespace tessera {
 namespace {
 
-bool packed_by_life(Tag tag) { return tag == Tag::scratch || tag == Tag::communication; }
+bool packed_by_life(Tag tag) {
+  return tag == Tag::scratch || tag == Tag::communication;
+}
 
 }  // namespace
 
@@ -60,7 +62,8 @@ void Storage::pack_program() {
 /// Largest first, each at the lowest offset that is free during its whole life.
 void Storage::pack(std::vector<std::int32_t> order, Tag tag) {
   auto buffer = [&](std::int32_t index) -> Buffer& { return buffers_[static_cast<std::size_t>(index)]; };
-  std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) { return buffer(a).bytes > buffer(b).bytes; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](std::int32_t a, std::int32_t b) { return buffer(a).bytes > buffer(b).bytes; });
   std::vector<std::int32_t> placed;  // by offset
   for (std::int32_t index : order) {
     Buffer& b = buffer(index);
@@ -73,7 +76,8 @@ void Storage::pack(std::vector<std::int32_t> order, Tag tag) {
     }
     b.at.offset = offset;
     memory_[tag] = std::max(memory_[tag], offset + b.bytes);
-    const auto behind = std::find_if(placed.begin(), placed.end(), [&](std::int32_t o) { return buffer(o).at.offset > offset; });
+    const auto behind =
+        std::find_if(placed.begin(), placed.end(), [&](std::int32_t o) { return buffer(o).at.offset > offset; });
     placed.insert(behind, index);
     releases_.push_back({b.last, b.at, b.bytes});
   }

@@ -64,9 +64,11 @@ Update add_update(Placer& placer, const std::vector<Bucket>& buckets, GradientRe
     if (!bucket.trained) continue;
     values.weights = add_state(placer, bucket, {}, "weights");
     values.gradient = add_state(placer, bucket, bucket.partial, "gradient");
-    for (const OptimizerState& state : optimizer.states()) values.states.push_back(add_state(placer, bucket, {}, state.name));
-    TESSERA_CHECK(bucket.partial.empty() || rest == GradientRest::replicated,
-                  "gradients are partial over " + placer.mesh().describe(bucket.partial) + " and no strategy reduces them");
+    for (const OptimizerState& state : optimizer.states())
+      values.states.push_back(add_state(placer, bucket, {}, state.name));
+    TESSERA_CHECK(
+        bucket.partial.empty() || rest == GradientRest::replicated,
+        "gradients are partial over " + placer.mesh().describe(bucket.partial) + " and no strategy reduces them");
     values.reduced = placer.convert(values.gradient, placer.graph()[values.gradient].layout.dual());
     const Value square = squared_norm(placer, values.reduced);
     total = total ? one(placer, ops::add, {total, square}) : square;

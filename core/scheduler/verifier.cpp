@@ -13,7 +13,8 @@ namespace tessera {
 namespace {
 
 std::size_t position_of(const Plan& plan, AxisSet axes) {
-  return static_cast<std::size_t>(std::find(plan.communicators.begin(), plan.communicators.end(), axes) - plan.communicators.begin());
+  return static_cast<std::size_t>(std::find(plan.communicators.begin(), plan.communicators.end(), axes) -
+                                  plan.communicators.begin());
 }
 
 /// Elements of the whole that a call moves: parts of members add up to the same number on all of them.
@@ -27,8 +28,9 @@ std::int64_t logical_count(const Plan& plan, const Instruction& instruction, con
 std::uint64_t digest_of(const std::vector<CallSignature>& calls) {
   std::uint64_t digest = 0;
   for (const CallSignature& call : calls)
-    digest = mix(digest ^ mix(static_cast<std::uint64_t>(call.kind) << 16 | static_cast<std::uint64_t>(call.op) << 8 |
-                              static_cast<std::uint64_t>(call.dtype)) ^
+    digest = mix(digest ^
+                 mix(static_cast<std::uint64_t>(call.kind) << 16 | static_cast<std::uint64_t>(call.op) << 8 |
+                     static_cast<std::uint64_t>(call.dtype)) ^
                  mix(static_cast<std::uint64_t>(call.count)));
   return digest;
 }
@@ -51,14 +53,16 @@ std::vector<std::vector<CallSignature>> call_sequences(const Plan& plan) {
       if (instruction.kind != Instruction::Kind::post) continue;
       const Call& call = plan.calls[static_cast<std::size_t>(instruction.call)];
       const DType dtype = plan.operands[static_cast<std::size_t>(instruction.first_operand)].tensor.dtype;
-      sequences[position_of(plan, call.axes)].push_back({call.kind, call.op, dtype, logical_count(plan, instruction, call)});
+      sequences[position_of(plan, call.axes)].push_back(
+          {call.kind, call.op, dtype, logical_count(plan, instruction, call)});
     }
   }
   return sequences;
 }
 
 std::string describe(const CallSignature& call, std::size_t index, const std::string& communicator) {
-  return fmt::format("call {} on {}: {} of {} {}", index, communicator, name_of(call.kind), call.count, name_of(call.dtype));
+  return fmt::format("call {} on {}: {} of {} {}", index, communicator, name_of(call.kind), call.count,
+                     name_of(call.dtype));
 }
 
 std::optional<std::string> first_difference(const Plan& a, const Plan& b, const Mesh& mesh, AxisSet axes) {
@@ -100,7 +104,10 @@ void verify_over(Communicator& world, const Plan& plan, const Mesh& mesh) {
   CallingThread stream;
   auto gather = [&](std::uint64_t mine) {
     std::vector<std::uint64_t> all(ranks);
-    world.all_gather({&mine, 1, DType::i64}, {all.data(), static_cast<std::int64_t>(ranks), DType::i64}, ones, {stream, {}}).wait();
+    world
+        .all_gather({&mine, 1, DType::i64}, {all.data(), static_cast<std::int64_t>(ranks), DType::i64}, ones,
+                    {stream, {}})
+        .wait();
     return all;
   };
   const std::vector<std::uint64_t> lists = gather(list);
@@ -114,7 +121,8 @@ void verify_over(Communicator& world, const Plan& plan, const Mesh& mesh) {
       const int first = mesh.group(r, plan.communicators[c])[0];
       if (digests[static_cast<std::size_t>(r)] != digests[static_cast<std::size_t>(first)])
         throw Error(ErrorKind::disagreement,
-                    fmt::format("ranks {} and {} would make different calls on {}", first, r, mesh.describe(plan.communicators[c])),
+                    fmt::format("ranks {} and {} would make different calls on {}", first, r,
+                                mesh.describe(plan.communicators[c])),
                     "start all ranks with the same program, run file and modules");
     }
   }

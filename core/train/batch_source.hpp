@@ -13,8 +13,8 @@
 
 namespace tessera {
 
-/// Where to put this rank's part of a micro-batch [s, b]: arrays are dense [tokens.extent[0], tokens.extent[1]], `sample`
-/// is [tokens.extent[1]]. Column c of the view is column tokens.start[1] + c of the micro-batch.
+/// Where to put this rank's part of a micro-batch [s, b]: arrays are dense [tokens.extent[0], tokens.extent[1]],
+/// `sample` is [tokens.extent[1]]. Column c of the view is column tokens.start[1] + c of the micro-batch.
 struct BatchView {
   Slab tokens;
   std::int32_t* ids = nullptr;
@@ -31,7 +31,8 @@ class BatchSource {
  public:
   virtual ~BatchSource() = default;
 
-  /// Column j of the micro-batch is sample first_sample + j of the stream; columns from `samples` on have an all-zero mask.
+  /// Column j of the micro-batch is sample first_sample + j of the stream; columns from `samples` on have an all-zero
+  /// mask.
   virtual void fill(std::int64_t first_sample, std::int64_t samples, const BatchView& view) = 0;
 
   /// A hash of which data the samples are, equal for every layout: the `sample_digest` of metrics.

@@ -16,7 +16,8 @@ namespace {
 constexpr std::int64_t k_hot_logits = 4 << 20;
 
 /// The fewest pieces whose logits are small enough, among those that cut every rank's part of the sequence evenly.
-std::int64_t choose_pieces(std::int64_t sequence, std::int64_t batch, std::int64_t vocab, std::int64_t parts, DType dtype) {
+std::int64_t choose_pieces(std::int64_t sequence, std::int64_t batch, std::int64_t vocab, std::int64_t parts,
+                           DType dtype) {
   const std::int64_t bytes = sequence / parts * batch * vocab * size_of(dtype);
   for (std::int64_t pieces = 1; pieces <= sequence / parts; ++pieces)
     if (sequence % (parts * pieces) == 0 && bytes / pieces <= k_hot_logits) return pieces;
@@ -25,10 +26,11 @@ std::int64_t choose_pieces(std::int64_t sequence, std::int64_t batch, std::int64
 
 std::int64_t micro_batches_of(const EngineArgs& args, std::int64_t columns) {
   if (args.micro_batch < 1 || args.global_batch < 1 || args.global_batch % columns != 0)
-    throw Error(ErrorKind::configuration,
-                fmt::format("train.global_batch = {} is not a multiple of train.micro_batch x data-parallel ranks = {} x {}",
-                            args.global_batch, args.micro_batch, columns / std::max<std::int64_t>(1, args.micro_batch)),
-                fmt::format("choose a global batch among {}, {}, {}, ...", columns, 2 * columns, 3 * columns));
+    throw Error(
+        ErrorKind::configuration,
+        fmt::format("train.global_batch = {} is not a multiple of train.micro_batch x data-parallel ranks = {} x {}",
+                    args.global_batch, args.micro_batch, columns / std::max<std::int64_t>(1, args.micro_batch)),
+        fmt::format("choose a global batch among {}, {}, {}, ...", columns, 2 * columns, 3 * columns));
   return args.global_batch / columns;
 }
 
@@ -40,21 +42,23 @@ Engine::Engine(const EngineArgs& args)
       micro_batches_(micro_batches_of(args, columns_)),
       target_{args.kernels, args.device.threads(), args.collective_workspace} {
   const std::int64_t parts = args.mesh.size_of(args.mesh.factors("cp").set());
-  const std::int64_t pieces = args.head_pieces > 0
-                                  ? args.head_pieces
-                                  : choose_pieces(args.model.sequence, args.micro_batch, args.model.vocab, parts, args.dtype);
+  const std::int64_t pieces =
+      args.head_pieces > 0 ? args.head_pieces
+                           : choose_pieces(args.model.sequence, args.micro_batch, args.model.vocab, parts, args.dtype);
   const MicroBatch micro_batch{args.model.sequence, columns_, pieces};
   const ModelGraph model = build_model(args.model, micro_batch, ModelPurpose::train, args.dtype);
   training_ = compile({model, args.mesh, args.world.rank(), args_.strategies, target_, static_cast<int>(micro_batches_),
                        Training{args.optimizer, args.clip}, nullptr});
   const ModelGraph evaluated = build_model(args.model, micro_batch, ModelPurpose::evaluate, args.dtype);
-  evaluation_ = compile({evaluated, args.mesh, args.world.rank(), args_.strategies, target_, 1, std::nullopt,
-                         &training_.plan.buckets});
+  evaluation_ = compile(
+      {evaluated, args.mesh, args.world.rank(), args_.strategies, target_, 1, std::nullopt, &training_.plan.buckets});
 }
 
 Engine::~Engine() = default;
 
-MemoryPlan Engine::memory() const { return larger(training_.plan.memory, evaluation_.plan.memory); }
+MemoryPlan Engine::memory() const {
+  return larger(training_.plan.memory, evaluation_.plan.memory);
+}
 
 void Engine::start() {
   verify_over(args_.world, training_.plan, args_.mesh);
@@ -79,22 +83,26 @@ void Engine::set_initial_weights() {
 
 std::vector<TensorPart> Engine::tensors() const {
   const Plan& plan = training_.plan;
-  auto parts = tensor_parts("model", args_.mesh, plan, training_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.weights; });
+  auto parts = tensor_parts("model", args_.mesh, plan, training_.graph, *arena_,
+                            [](const Bucket& b, std::size_t) { return b.weights; });
   const std::vector<OptimizerState> states = args_.optimizer.states();
   for (std::size_t s = 0; s < states.size(); ++s) {
-    auto state = tensor_parts(states[s].name, args_.mesh, plan, training_.graph, *arena_,
-                              [](const Bucket& b, std::size_t i) { return i < b.states.size() ? b.states[i] : Address{}; }, s);
+    auto state = tensor_parts(
+        states[s].name, args_.mesh, plan, training_.graph, *arena_,
+        [](const Bucket& b, std::size_t i) { return i < b.states.size() ? b.states[i] : Address{}; }, s);
     parts.insert(parts.end(), state.begin(), state.end());
   }
   return parts;
 }
 
 std::vector<TensorPart> Engine::gradients() const {
-  return tensor_parts("gradient", args_.mesh, training_.plan, training_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.gradients; });
+  return tensor_parts("gradient", args_.mesh, training_.plan, training_.graph, *arena_,
+                      [](const Bucket& b, std::size_t) { return b.gradients; });
 }
 
 StepOutcome Engine::step(BatchSource& source, std::int64_t first_sample, const StepSettings& settings) {
-  for (int m = 0; m < micro_batches_; ++m) fill(training_.plan, training_inputs_, source, first_sample + m * columns_, columns_, m);
+  for (int m = 0; m < micro_batches_; ++m)
+    fill(training_.plan, training_inputs_, source, first_sample + m * columns_, columns_, m);
   StepInputs inputs;
   inputs.seed = args_.seed;
   inputs.step = settings.update;
@@ -138,11 +146,12 @@ BatchView Engine::bind_inputs(const Plan& plan) const {
 }
 
 /// Fills the inputs of one micro-batch with this rank's part of the samples.
-void Engine::fill(const Plan& plan, BatchView view, BatchSource& source, std::int64_t first_sample, std::int64_t samples,
-                  std::int64_t micro_batch) {
+void Engine::fill(const Plan& plan, BatchView view, BatchSource& source, std::int64_t first_sample,
+                  std::int64_t samples, std::int64_t micro_batch) {
   const std::int64_t shift = micro_batch * plan.memory.micro_batch;
   auto move = [shift](auto*& pointer) {
-    pointer = reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(reinterpret_cast<std::byte*>(pointer) + shift);
+    pointer =
+        reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(reinterpret_cast<std::byte*>(pointer) + shift);
   };
   move(view.ids), move(view.target), move(view.position), move(view.index), move(view.document), move(view.sample);
   view.mask = static_cast<std::byte*>(view.mask) + shift;

@@ -47,10 +47,10 @@ struct StepSettings {
 
 /// What a training step did; equal on all ranks.
 struct StepOutcome {
-  double loss = 0;          ///< Σ token loss ÷ Σ valid tokens over the global batch
-  std::int64_t tokens = 0;  ///< valid ones
-  double gradient_norm = 0; ///< before clipping
-  bool skipped = false;     ///< the gradient was not finite: weights and states are as before
+  double loss = 0;           ///< Σ token loss ÷ Σ valid tokens over the global batch
+  std::int64_t tokens = 0;   ///< valid ones
+  double gradient_norm = 0;  ///< before clipping
+  bool skipped = false;      ///< the gradient was not finite: weights and states are as before
 };
 
 struct EvaluationOutcome {

@@ -15,8 +15,8 @@
 namespace tessera {
 namespace {
 
-Compiled compile_generation(const ModelConfig& config, std::int64_t capacity, DType dtype, const Mesh& mesh, Device& device,
-                            const KernelTable& kernels) {
+Compiled compile_generation(const ModelConfig& config, std::int64_t capacity, DType dtype, const Mesh& mesh,
+                            Device& device, const KernelTable& kernels) {
   ModelGraph model = build_model(config, {1, 1, 1}, ModelPurpose::generate, dtype);
   cache_attention(model.graph, capacity);
   const Target target{kernels, device.threads(), [](CallKind, std::int64_t, DType, int) { return std::int64_t{0}; }};
@@ -41,14 +41,16 @@ std::int32_t sample_token(std::span<const double> logits, const Sampling& sampli
   }
   double kept = 0;
   std::size_t candidates = 0;
-  while (candidates < weights.size() && (candidates == 0 || kept < sampling.top_p * total)) kept += weights[candidates++];
+  while (candidates < weights.size() && (candidates == 0 || kept < sampling.top_p * total))
+    kept += weights[candidates++];
   double point = CounterRng(sampling.seed, hash_name("sample")).uniform(draw) * kept;
   for (std::size_t i = 0; i + 1 < candidates; ++i)
     if ((point -= weights[i]) < 0) return order[i];
   return order[candidates - 1];
 }
 
-Generator::Generator(const ModelConfig& model, std::int64_t capacity, DType dtype, Device& device, const KernelTable& kernels)
+Generator::Generator(const ModelConfig& model, std::int64_t capacity, DType dtype, Device& device,
+                     const KernelTable& kernels)
     : mesh_({{"dp", "dp", 1}}),
       capacity_(capacity),
       compiled_(compile_generation(model, capacity, dtype, mesh_, device, kernels)),
@@ -61,7 +63,8 @@ Generator::Generator(const ModelConfig& model, std::int64_t capacity, DType dtyp
 Generator::~Generator() = default;
 
 std::vector<TensorPart> Generator::tensors() const {
-  return tensor_parts("model", mesh_, compiled_.plan, compiled_.graph, *arena_, [](const Bucket& b, std::size_t) { return b.weights; });
+  return tensor_parts("model", mesh_, compiled_.plan, compiled_.graph, *arena_,
+                      [](const Bucket& b, std::size_t) { return b.weights; });
 }
 
 const std::vector<double>& Generator::feed(std::int32_t token) {

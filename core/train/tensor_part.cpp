@@ -5,7 +5,8 @@
 namespace tessera {
 
 std::vector<TensorPart> tensor_parts(const std::string& group, const Mesh& mesh, const Plan& plan, const Graph& graph,
-                                     const Arena& arena, Address (*base)(const Bucket&, std::size_t), std::size_t index) {
+                                     const Arena& arena, Address (*base)(const Bucket&, std::size_t),
+                                     std::size_t index) {
   std::vector<TensorPart> parts;
   for (const Bucket& bucket : plan.buckets) {
     const Address start = base(bucket, index);

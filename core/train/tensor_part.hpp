@@ -26,6 +26,7 @@ struct TensorPart {
 
 /// The parts that a plan's buckets hold at `base` of each bucket; buckets without that address are left out.
 std::vector<TensorPart> tensor_parts(const std::string& group, const Mesh& mesh, const Plan& plan, const Graph& graph,
-                                     const Arena& arena, Address (*base)(const Bucket&, std::size_t), std::size_t index = 0);
+                                     const Arena& arena, Address (*base)(const Bucket&, std::size_t),
+                                     std::size_t index = 0);
 
 }  // namespace tessera

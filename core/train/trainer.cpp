@@ -35,9 +35,9 @@ class Loop {
     record.step = progress_.step + 1;
     record.learning_rate = learning_rate(args_.learning_rate, record.step);
     record.loss_scale = progress_.loss_scale.scale;
-    const StepOutcome outcome = args_.engine.step(args_.source, progress_.consumed_samples,
-                                                  {record.step - progress_.loss_scale.skipped, record.learning_rate,
-                                                   record.loss_scale});
+    const StepOutcome outcome =
+        args_.engine.step(args_.source, progress_.consumed_samples,
+                          {record.step - progress_.loss_scale.skipped, record.learning_rate, record.loss_scale});
     record.sample_digest = args_.source.digest(progress_.consumed_samples, args_.global_batch);
     progress_.step = record.step;
     progress_.consumed_samples += args_.global_batch;

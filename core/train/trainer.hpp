@@ -60,8 +60,8 @@ enum class Ending : std::uint8_t {
   stopped,   ///< asked to stop, saved
 };
 
-/// Trains from `progress` on. Saves every save_interval steps and at the end, if saving is on; when asked to stop, saves
-/// (whatever the interval, if saving is on) and returns. Throws Error{numerics} as check_skips does.
+/// Trains from `progress` on. Saves every save_interval steps and at the end, if saving is on; when asked to stop,
+/// saves (whatever the interval, if saving is on) and returns. Throws Error{numerics} as check_skips does.
 Ending train(const TrainerArgs& args, Progress& progress, TrainerHooks& hooks);
 
 }  // namespace tessera

@@ -60,7 +60,9 @@ std::string case_name(const testing::TestParamInfo<Case>& info) {
          std::to_string(c.ranks) + "_micro" + std::to_string(c.micro_batch) + "_pieces" + std::to_string(c.pieces);
 }
 
-std::ostream& operator<<(std::ostream& out, const Case& c) { return out << c.model << " on " << c.ranks << " ranks"; }
+std::ostream& operator<<(std::ostream& out, const Case& c) {
+  return out << c.model << " on " << c.ranks << " ranks";
+}
 
 class ReferenceTest : public testing::TestWithParam<Case> {};
 
@@ -80,7 +82,8 @@ void expect_gradients(const json& expected, const Gathered& gathered, DType dtyp
     const auto elements = static_cast<double>(found->second.size());
     EXPECT_NEAR(projection, tensor["projection"].get<double>(), tolerance * std::sqrt(elements)) << name;
     for (const json& sample : tensor["samples"])
-      EXPECT_NEAR(found->second[sample["element"].get<std::size_t>()], sample["value"].get<double>(), tolerance) << name;
+      EXPECT_NEAR(found->second[sample["element"].get<std::size_t>()], sample["value"].get<double>(), tolerance)
+          << name;
   }
 }
 
@@ -131,7 +134,8 @@ std::vector<Case> cases() {
       for (double clip : {0.0, 0.5}) list.push_back({model, dtype, clip, 1, 24});
   for (int ranks : {1, 2, 3, 4})
     for (std::int64_t micro : {1, 2, 3, 6, 12})
-      if (24 % (ranks * micro) == 0) list.push_back({"llama_varied", DType::f64, 0.5, ranks, micro, ranks % 2 == 0 ? 4 : 1});
+      if (24 % (ranks * micro) == 0)
+        list.push_back({"llama_varied", DType::f64, 0.5, ranks, micro, ranks % 2 == 0 ? 4 : 1});
   for (int ranks : {2, 3, 4}) list.push_back({"gpt", DType::f32, 0.5, ranks, 2, 2});
   return list;
 }

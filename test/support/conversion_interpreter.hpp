@@ -33,6 +33,7 @@ Parts scatter(const Mesh& mesh, const Layout& layout, const Part& whole);
 Part assemble(const Mesh& mesh, const Layout& layout, const Shape& global, const Parts& parts, bool& replicas_equal);
 
 /// What every rank holds after a step that starts from `from` and leads to `conversion.after`.
-Parts apply(const Mesh& mesh, const Layout& from, const Conversion& conversion, const Shape& global, const Parts& parts);
+Parts apply(const Mesh& mesh, const Layout& from, const Conversion& conversion, const Shape& global,
+            const Parts& parts);
 
 }  // namespace tessera::testing_support

@@ -27,7 +27,10 @@ LayoutAnswer add_layout(const Op&, const LayoutArgs& args) {
 
 }  // namespace
 
-const Op add{.name = "add", .labels = "..,.. -> ..", .memory = Memory::may_overwrite, .layout = add_layout,
+const Op add{.name = "add",
+             .labels = "..,.. -> ..",
+             .memory = Memory::may_overwrite,
+             .layout = add_layout,
              .gradient = add_gradient};
 const Op accumulate{.name = "accumulate", .labels = ".. -> ..~", .passes_partial = "0", .accumulates = "0"};
 

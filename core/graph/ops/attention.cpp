@@ -73,8 +73,8 @@ LayoutAnswer attention_grad_layout(const Op&, const LayoutArgs& args) {
 
 void attention_gradient(GradientScope& g) {
   const auto grads = g.emit_all(attention_grad,
-                                {g.gradient(0), g.gradient(1), g.input(0), g.input(1), g.input(2), g.input(3), g.input(4),
-                                 g.input(5), g.input(6), g.output(0), g.output(1)},
+                                {g.gradient(0), g.gradient(1), g.input(0), g.input(1), g.input(2), g.input(3),
+                                 g.input(4), g.input(5), g.input(6), g.output(0), g.output(1)},
                                 g.attributes());
   for (int i = 0; i < 3; ++i) g.add(i, grads[static_cast<std::size_t>(i)]);
 }
@@ -91,10 +91,15 @@ double attention_grad_flops(const CostArgs& args) {
 
 }  // namespace
 
-const Op attention{.name = "attention", .labels = "sbnd, tbmd, tbmd, sb, tb, sb, tb -> sbnd, sbn~",
-                   .layout = attention_layout, .gradient = attention_gradient, .flops = attention_flops};
+const Op attention{.name = "attention",
+                   .labels = "sbnd, tbmd, tbmd, sb, tb, sb, tb -> sbnd, sbn~",
+                   .layout = attention_layout,
+                   .gradient = attention_gradient,
+                   .flops = attention_flops};
 const Op attention_grad{.name = "attention_grad",
                         .labels = "sbnd, sbn, sbnd, tbmd, tbmd, sb, tb, sb, tb, sbnd, sbn -> sbnd, tbmd, tbmd",
-                        .optional = "1", .layout = attention_grad_layout, .flops = attention_grad_flops};
+                        .optional = "1",
+                        .layout = attention_grad_layout,
+                        .flops = attention_grad_flops};
 
 }  // namespace tessera::ops

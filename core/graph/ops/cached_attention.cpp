@@ -4,7 +4,7 @@
 
 namespace tessera::ops {
 
-const Op cached_attention{.name = "cached_attention", .labels = "sbnd, sbmd, sbmd, tbmd, tbmd -> sbnd", .whole = "stnmd",
-                          .mutates = "34"};
+const Op cached_attention{
+    .name = "cached_attention", .labels = "sbnd, sbmd, sbmd, tbmd, tbmd -> sbnd", .whole = "stnmd", .mutates = "34"};
 
 }  // namespace tessera::ops

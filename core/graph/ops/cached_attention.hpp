@@ -10,8 +10,8 @@
 
 namespace tessera::ops {
 
-/// q sbnd, k and v sbmd, key_cache and value_cache tbmd -> o sbnd; attributes::Attention. Writes k and v into the caches
-/// at StepInputs::position and attends to everything up to each query's own place.
+/// q sbnd, k and v sbmd, key_cache and value_cache tbmd -> o sbnd; attributes::Attention. Writes k and v into the
+/// caches at StepInputs::position and attends to everything up to each query's own place.
 extern const Op cached_attention;
 
 }  // namespace tessera::ops

@@ -21,10 +21,13 @@ void token_loss_gradient(GradientScope& g) {
 }  // namespace
 
 const Op row_max{.name = "row_max", .labels = "..v -> ..~", .max = "v"};
-const Op softmax_sums{.name = "softmax_sums", .labels = "..v, .., .. -> ..v, ..~, ..~", .sum = "v",
-                      .memory = Memory::may_overwrite, .gradient = softmax_sums_gradient};
-const Op softmax_sums_grad{.name = "softmax_sums_grad", .labels = "..v, .., .., .. -> ..v",
-                           .memory = Memory::may_overwrite};
+const Op softmax_sums{.name = "softmax_sums",
+                      .labels = "..v, .., .. -> ..v, ..~, ..~",
+                      .sum = "v",
+                      .memory = Memory::may_overwrite,
+                      .gradient = softmax_sums_gradient};
+const Op softmax_sums_grad{
+    .name = "softmax_sums_grad", .labels = "..v, .., .., .. -> ..v", .memory = Memory::may_overwrite};
 const Op token_loss{.name = "token_loss", .labels = "..,..,.. -> ..", .gradient = token_loss_gradient};
 const Op token_loss_grad{.name = "token_loss_grad", .labels = ".., .. -> .., ..", .passes_partial = "0"};
 

@@ -15,13 +15,19 @@ void embed_gradient(GradientScope& g) {
 
 std::vector<Type> embed_grad_type(const TypeArgs& args) {
   const Shape& dy = args.in[0].shape;
-  return {{Shape{args.attributes.as<attributes::Extent>().extent, dy[dy.rank() - 1]}, accumulation_of(args.in[0].dtype)}};
+  return {
+      {Shape{args.attributes.as<attributes::Extent>().extent, dy[dy.rank() - 1]}, accumulation_of(args.in[0].dtype)}};
 }
 
 }  // namespace
 
 const Op embed{.name = "embed", .labels = "vh*, .. -> ..h", .sum = "v", .gradient = embed_gradient};
-const Op embed_grad{.name = "embed_grad", .labels = "..h, .. -> vh~", .sum = ".", .passes_partial = "0", .free = "v",
-                    .accumulates = "0", .type = embed_grad_type};
+const Op embed_grad{.name = "embed_grad",
+                    .labels = "..h, .. -> vh~",
+                    .sum = ".",
+                    .passes_partial = "0",
+                    .free = "v",
+                    .accumulates = "0",
+                    .type = embed_grad_type};
 
 }  // namespace tessera::ops

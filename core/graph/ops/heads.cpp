@@ -41,14 +41,26 @@ LayoutAnswer heads_layout(const Op&, const LayoutArgs& args) {
   return {{layout}, {layout}};
 }
 
-void split_heads_gradient(GradientScope& g) { g.add(0, g.emit(merge_heads, {g.gradient()}, g.attributes())); }
-void merge_heads_gradient(GradientScope& g) { g.add(0, g.emit(split_heads, {g.gradient()}, g.attributes())); }
+void split_heads_gradient(GradientScope& g) {
+  g.add(0, g.emit(merge_heads, {g.gradient()}, g.attributes()));
+}
+void merge_heads_gradient(GradientScope& g) {
+  g.add(0, g.emit(split_heads, {g.gradient()}, g.attributes()));
+}
 
 }  // namespace
 
-const Op split_heads{.name = "split_heads", .labels = "sbf -> sbnd", .memory = Memory::view, .type = split_type,
-                     .layout = heads_layout, .gradient = split_heads_gradient};
-const Op merge_heads{.name = "merge_heads", .labels = "sbnd -> sbf", .memory = Memory::view, .type = merge_type,
-                     .layout = heads_layout, .gradient = merge_heads_gradient};
+const Op split_heads{.name = "split_heads",
+                     .labels = "sbf -> sbnd",
+                     .memory = Memory::view,
+                     .type = split_type,
+                     .layout = heads_layout,
+                     .gradient = split_heads_gradient};
+const Op merge_heads{.name = "merge_heads",
+                     .labels = "sbnd -> sbf",
+                     .memory = Memory::view,
+                     .type = merge_type,
+                     .layout = heads_layout,
+                     .gradient = merge_heads_gradient};
 
 }  // namespace tessera::ops

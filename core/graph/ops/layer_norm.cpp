@@ -14,9 +14,13 @@ void layer_norm_gradient(GradientScope& g) {
 
 }  // namespace
 
-const Op layer_norm{.name = "layer_norm", .labels = "..h, h*, h* -> ..h, ..~, ..~", .whole = "h",
-                    .gradient = layer_norm_gradient};
-const Op layer_norm_grad{.name = "layer_norm_grad", .labels = "..h, ..h, .., .., h* -> ..h, h~, h~", .sum = ".",
-                         .whole = "h", .passes_partial = "0", .accumulates = "12"};
+const Op layer_norm{
+    .name = "layer_norm", .labels = "..h, h*, h* -> ..h, ..~, ..~", .whole = "h", .gradient = layer_norm_gradient};
+const Op layer_norm_grad{.name = "layer_norm_grad",
+                         .labels = "..h, ..h, .., .., h* -> ..h, h~, h~",
+                         .sum = ".",
+                         .whole = "h",
+                         .passes_partial = "0",
+                         .accumulates = "12"};
 
 }  // namespace tessera::ops

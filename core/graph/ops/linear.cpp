@@ -23,11 +23,15 @@ double linear_flops(const CostArgs& args) {
 
 }  // namespace
 
-const Op linear{.name = "linear", .labels = "..i, oi* -> ..o", .sum = "i",
-                .gradient = linear_gradient, .flops = linear_flops};
-const Op linear_dx{.name = "linear_dx", .labels = "..o, oi* -> ..i", .sum = "o",
-                   .passes_partial = "0", .flops = linear_flops};
-const Op linear_dw{.name = "linear_dw", .labels = "..o, ..i -> oi~", .sum = ".", .passes_partial = "0",
-                   .accumulates = "0", .flops = linear_flops};
+const Op linear{
+    .name = "linear", .labels = "..i, oi* -> ..o", .sum = "i", .gradient = linear_gradient, .flops = linear_flops};
+const Op linear_dx{
+    .name = "linear_dx", .labels = "..o, oi* -> ..i", .sum = "o", .passes_partial = "0", .flops = linear_flops};
+const Op linear_dw{.name = "linear_dw",
+                   .labels = "..o, ..i -> oi~",
+                   .sum = ".",
+                   .passes_partial = "0",
+                   .accumulates = "0",
+                   .flops = linear_flops};
 
 }  // namespace tessera::ops

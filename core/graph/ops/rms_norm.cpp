@@ -16,7 +16,11 @@ void rms_norm_gradient(GradientScope& g) {
 }  // namespace
 
 const Op rms_norm{.name = "rms_norm", .labels = "..h, h* -> ..h, ..~", .whole = "h", .gradient = rms_norm_gradient};
-const Op rms_norm_grad{.name = "rms_norm_grad", .labels = "..h, ..h, .., h* -> ..h, h~", .sum = ".", .whole = "h",
-                       .passes_partial = "0", .accumulates = "1"};
+const Op rms_norm_grad{.name = "rms_norm_grad",
+                       .labels = "..h, ..h, .., h* -> ..h, h~",
+                       .sum = ".",
+                       .whole = "h",
+                       .passes_partial = "0",
+                       .accumulates = "1"};
 
 }  // namespace tessera::ops

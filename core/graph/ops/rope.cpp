@@ -17,7 +17,7 @@ void rope_gradient(GradientScope& g) {
 
 }  // namespace
 
-const Op rope{.name = "rope", .labels = "sbnd, sb -> sbnd", .whole = "d", .passes_partial = "0",
-              .gradient = rope_gradient};
+const Op rope{
+    .name = "rope", .labels = "sbnd, sb -> sbnd", .whole = "d", .passes_partial = "0", .gradient = rope_gradient};
 
 }  // namespace tessera::ops

@@ -5,11 +5,17 @@
 namespace tessera::ops {
 namespace {
 
-std::vector<Type> scalar_type(const TypeArgs&) { return {{Shape{}, DType::f64}}; }
-std::vector<Type> decision_type(const TypeArgs&) { return {{Shape{3}, DType::f64}}; }
+std::vector<Type> scalar_type(const TypeArgs&) {
+  return {{Shape{}, DType::f64}};
+}
+std::vector<Type> decision_type(const TypeArgs&) {
+  return {{Shape{3}, DType::f64}};
+}
 
 /// A decision is made of a whole norm and is the same everywhere.
-LayoutAnswer decision_layout(const Op&, const LayoutArgs&) { return {{Layout{}}, {Layout{}}}; }
+LayoutAnswer decision_layout(const Op&, const LayoutArgs&) {
+  return {{Layout{}}, {Layout{}}};
+}
 
 }  // namespace
 

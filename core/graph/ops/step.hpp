@@ -10,9 +10,10 @@
 
 namespace tessera::ops {
 
-extern const Op total;          ///< x .. -> scalar f64, the sum of all elements
-extern const Op loss_seed;      ///< count scalar f64 -> loss scale ÷ count; 0 for a count of 0
-extern const Op sum_squares;    ///< x pn -> scalar f64
-extern const Op step_decision;  ///< sum of squares f64 -> f64 [3]: norm, factor for gradients, 1 to skip; attributes::Clip
+extern const Op total;        ///< x .. -> scalar f64, the sum of all elements
+extern const Op loss_seed;    ///< count scalar f64 -> loss scale ÷ count; 0 for a count of 0
+extern const Op sum_squares;  ///< x pn -> scalar f64
+extern const Op
+    step_decision;  ///< sum of squares f64 -> f64 [3]: norm, factor for gradients, 1 to skip; attributes::Clip
 
 }  // namespace tessera::ops

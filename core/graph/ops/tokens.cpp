@@ -31,8 +31,8 @@ void check_even(const LayoutArgs& args, const Layout& layout, std::int64_t token
   TESSERA_CHECK(tokens % (parts * pieces) == 0, fmt::format("{} tokens, {} parts, {} pieces", tokens, parts, pieces));
 }
 
-/// What a piece holds follows from how the tokens are split. So values whose pieces belong together must be split alike:
-/// all but the first are given the first as a guide.
+/// What a piece holds follows from how the tokens are split. So values whose pieces belong together must be split
+/// alike: all but the first are given the first as a guide.
 LayoutAnswer split_layout(const Op&, const LayoutArgs& args) {
   const std::int64_t pieces = args.attributes.as<attributes::Pieces>().pieces;
   LayoutAnswer answer{{args.in.begin(), args.in.end()}, {}};
@@ -63,7 +63,10 @@ void split_tokens_gradient(GradientScope& g) {
 
 }  // namespace
 
-const Op split_tokens{.name = "split_tokens", .memory = Memory::view, .type = split_type, .layout = split_layout,
+const Op split_tokens{.name = "split_tokens",
+                      .memory = Memory::view,
+                      .type = split_type,
+                      .layout = split_layout,
                       .gradient = split_tokens_gradient};
 const Op concat_tokens{.name = "concat_tokens", .type = concat_type, .layout = concat_layout};
 

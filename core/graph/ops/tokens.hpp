@@ -10,8 +10,9 @@
 
 namespace tessera::ops {
 
-/// x s.. (, guide s..) -> pieces of s; attributes::Pieces; views. Without a split of s they are consecutive; else each is
-/// made of a piece of every part. Of the guide only the layout counts: pieces of x hold the tokens that its pieces hold.
+/// x s.. (, guide s..) -> pieces of s; attributes::Pieces; views. Without a split of s they are consecutive; else each
+/// is made of a piece of every part. Of the guide only the layout counts: pieces of x hold the tokens that its pieces
+/// hold.
 extern const Op split_tokens;
 extern const Op concat_tokens;  ///< pieces -> s..; attributes::Pieces
 

@@ -55,11 +55,14 @@ void adamw(const KernelCall& call) {
   });
 }
 
-constexpr std::array k_kernels{KernelEntry{"adamw", DType::f64, adamw<double>}, KernelEntry{"adamw", DType::f32, adamw<float>}};
+constexpr std::array k_kernels{KernelEntry{"adamw", DType::f64, adamw<double>},
+                               KernelEntry{"adamw", DType::f32, adamw<float>}};
 
 }  // namespace
 
-std::vector<OptimizerState> AdamW::states() const { return {{"moment1"}, {"moment2"}}; }
+std::vector<OptimizerState> AdamW::states() const {
+  return {{"moment1"}, {"moment2"}};
+}
 
 void AdamW::update(const UpdateArgs& args, Placer& placer) const {
   Options options = options_;
@@ -68,6 +71,8 @@ void AdamW::update(const UpdateArgs& args, Placer& placer) const {
   placer.emit(k_op, in, Attributes::of(options));
 }
 
-std::span<const KernelEntry> kernels() { return k_kernels; }
+std::span<const KernelEntry> kernels() {
+  return k_kernels;
+}
 
 }  // namespace tessera::adamw

@@ -40,11 +40,14 @@ void lion(const KernelCall& call) {
   });
 }
 
-constexpr std::array k_kernels{KernelEntry{"lion", DType::f64, lion<double>}, KernelEntry{"lion", DType::f32, lion<float>}};
+constexpr std::array k_kernels{KernelEntry{"lion", DType::f64, lion<double>},
+                               KernelEntry{"lion", DType::f32, lion<float>}};
 
 }  // namespace
 
-std::vector<OptimizerState> Lion::states() const { return {{"momentum"}}; }
+std::vector<OptimizerState> Lion::states() const {
+  return {{"momentum"}};
+}
 
 void Lion::update(const UpdateArgs& args, Placer& placer) const {
   Options options = options_;
@@ -53,6 +56,8 @@ void Lion::update(const UpdateArgs& args, Placer& placer) const {
   placer.emit(k_op, in, Attributes::of(options));
 }
 
-std::span<const KernelEntry> kernels() { return k_kernels; }
+std::span<const KernelEntry> kernels() {
+  return k_kernels;
+}
 
 }  // namespace tessera::lion

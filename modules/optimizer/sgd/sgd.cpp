@@ -14,7 +14,8 @@ namespace {
 /// weights, gradient pn, decision.
 const Op k_plain{.name = "sgd", .mutates = "0", .type = elementwise_update_type, .layout = elementwise_update_layout};
 /// weights, gradient, velocity pn, decision.
-const Op k_momentum{.name = "sgd_momentum", .mutates = "02", .type = elementwise_update_type, .layout = elementwise_update_layout};
+const Op k_momentum{
+    .name = "sgd_momentum", .mutates = "02", .type = elementwise_update_type, .layout = elementwise_update_layout};
 
 /// w ← w (1 − lr · decay) − lr · u, with u = g, or u ← momentum · u + g.
 template <class T, bool with_momentum>
@@ -37,7 +38,8 @@ void sgd(const KernelCall& call) {
   });
 }
 
-constexpr std::array k_kernels{KernelEntry{"sgd", DType::f64, sgd<double, false>}, KernelEntry{"sgd", DType::f32, sgd<float, false>},
+constexpr std::array k_kernels{KernelEntry{"sgd", DType::f64, sgd<double, false>},
+                               KernelEntry{"sgd", DType::f32, sgd<float, false>},
                                KernelEntry{"sgd_momentum", DType::f64, sgd<double, true>},
                                KernelEntry{"sgd_momentum", DType::f32, sgd<float, true>}};
 
@@ -57,6 +59,8 @@ void Sgd::update(const UpdateArgs& args, Placer& placer) const {
   placer.emit(options.momentum == 0 ? k_plain : k_momentum, in, Attributes::of(options));
 }
 
-std::span<const KernelEntry> kernels() { return k_kernels; }
+std::span<const KernelEntry> kernels() {
+  return k_kernels;
+}
 
 }  // namespace tessera::sgd

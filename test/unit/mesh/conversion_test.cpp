@@ -41,7 +41,8 @@ TEST(ConversionTest, RandomPairsKeepTheValueAndTheReplicas) {
       // Replicas hold the same numbers: rank 0 of each replica group draws them.
       AxisSet replicated;
       for (int a = 0; a < mesh.axes(); ++a)
-        if (from.of(static_cast<AxisId>(a)).is_replicated()) replicated = replicated | AxisSet::of(static_cast<AxisId>(a));
+        if (from.of(static_cast<AxisId>(a)).is_replicated())
+          replicated = replicated | AxisSet::of(static_cast<AxisId>(a));
       const int first = mesh.group(rank, replicated)[0];
       if (first != rank) {
         parts.push_back(parts[static_cast<std::size_t>(first)]);
