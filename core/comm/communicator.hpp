@@ -153,7 +153,7 @@ class Communicator {
   std::int64_t bytes() const { return bytes_; }
 
   /// Where calls are recorded, and under which name; null (the default) records nothing. Communicators split from this
-  /// one inherit it, and the name with their colour.
+  /// one inherit it, and the name with their colour; one for another thread needs another recorder, or none.
   void set_recorder(FlightRecorder* recorder, std::string_view name);
 
  protected:
