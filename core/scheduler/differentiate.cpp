@@ -75,20 +75,27 @@ class Differentiator final : public GradientScope {
     placer_.context = {Phase::backward, forward.layer, forward.chunk, forward.head_chunk};
     attributes_ = forward.attributes;
     gradients_.clear();
-    for (std::size_t o = 0; o < graph_.nodes[n].out.size(); ++o) gradients_.push_back(combined(graph_.nodes[n].out[o]));
-    graph_.nodes[n].op->gradient(*this);
+    const Op& op = *forward.op;
+    const Partials partials = op.memory == Memory::view ? Partials::stay : Partials::are_reduced;
+    for (std::size_t o = 0; o < graph_.nodes[n].out.size(); ++o)
+      gradients_.push_back(combined(graph_.nodes[n].out[o], partials));
+    op.gradient(*this);
   }
 
+  /// What becomes of a gradient that is partial on axes on which the dual of its value is replicated. Through a view it
+  /// goes as it is: the pieces of the head's input are reduced together and not each.
+  enum class Partials : std::uint8_t { are_reduced, stay };
+
   /// The sum of what flowed to `v`, in the dual of its layout; none when nothing did.
-  Value combined(Value v) {
+  Value combined(Value v, Partials partials) {
     const auto found = cotangents_.find(v);
     if (found == cotangents_.end()) return {};
-    return sum(found->second, graph_[v].layout.dual());
+    return sum(found->second, graph_[v].layout.dual(), partials);
   }
 
   /// Adds contributions of equal splits (partial beside partial stays partial, replicated beside partial is masked),
   /// converts each group once, and adds the groups.
-  Value sum(const std::vector<Value>& contributions, const Layout& target) {
+  Value sum(const std::vector<Value>& contributions, const Layout& target, Partials partials) {
     std::vector<Value> groups;
     for (Value c : contributions) {
       auto same = std::find_if(groups.begin(), groups.end(),
@@ -100,7 +107,10 @@ class Differentiator final : public GradientScope {
     }
     Value total;
     for (Value group : groups) {
-      const Value converted = placer_.convert(group, target);
+      Layout layout = target;
+      if (partials == Partials::stay)
+        layout.set_partial(graph_[group].layout.partial(Merge::sum) - target.split_axes(), Merge::sum);
+      const Value converted = placer_.convert(group, layout);
       total = total ? emit_add(total, converted) : converted;
     }
     return total;

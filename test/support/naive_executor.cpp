@@ -10,7 +10,6 @@
 #include "core/base/counter_rng.hpp"
 #include "core/graph/ops/convert.hpp"
 #include "test/support/kernel_runner.hpp"
-#include "test/support/naive_attention.hpp"
 
 namespace tessera::test {
 namespace {
@@ -135,8 +134,7 @@ std::vector<RankValues> NaiveExecutor::computed(const Node& node) const {
       results[o].push_back(tensor_at(slab_of(mesh_, info.layout, info.type.shape, rank), info.type.dtype, nullptr));
       out.push_back(results[o].back().tensor());
     }
-    if (!launch_naive_attention(node.op->name, in, out, node.attributes))
-      launch_kernel(node.op->name, principal_dtype(in, out), in, out, node.attributes, 0, step_);
+    launch_kernel(node.op->name, principal_dtype(in, out), in, out, node.attributes, 0, step_);
   }
   return results;
 }

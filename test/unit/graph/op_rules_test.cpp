@@ -12,7 +12,7 @@
 namespace tessera::test {
 namespace {
 
-constexpr std::size_t k_trials = 200;  ///< of one case on one mesh
+constexpr std::size_t k_trials = 120;  ///< of one case on one mesh
 constexpr unsigned k_seed = 20;
 
 std::vector<std::string> op_names() {

@@ -53,7 +53,10 @@ const std::vector<Layouts>& layouts() {
       {"cp2_exchanges", k_cp2, Residual::replicated, Attention::exchanges},
       {"cp4_exchanges", k_cp4, Residual::replicated, Attention::exchanges},
       {"cp4_factored_gathers", {{"cp.inner", "cp", 2}, {"cp.outer", "cp", 2}}},
-      {"cp4_factored_exchanges", {{"cp.inner", "cp", 2}, {"cp.outer", "cp", 2}}, Residual::replicated, Attention::exchanges},
+      {"cp4_factored_exchanges",
+       {{"cp.inner", "cp", 2}, {"cp.outer", "cp", 2}},
+       Residual::replicated,
+       Attention::exchanges},
       {"tp2_cp2_dp2_gathers", k_all2},
       {"tp2_cp2_dp2_gathers_sequence", k_all2, Residual::split},
       {"tp2_cp2_dp2_gathers_sequence_unmarked", k_all2, Residual::split_unmarked},
@@ -118,7 +121,8 @@ const Reference& reference_of(const Model& model) {
   if (const auto found = made.find(model.name); found != made.end()) return found->second;
   const Mesh one({{"tp", "tp", 1}});
   Reference reference{random_inputs(model.config, model.micro_batch, 1), random_weights(model.config, 2), {}};
-  reference.result = PlacedModel(model.config, model.micro_batch, one, {}).run(reference.inputs, reference.weights, seed_of(reference.inputs));
+  reference.result = PlacedModel(model.config, model.micro_batch, one, {})
+                         .run(reference.inputs, reference.weights, seed_of(reference.inputs));
   return made.emplace(model.name, std::move(reference)).first->second;
 }
 
@@ -162,7 +166,8 @@ TEST(ParityReferenceTest, EveryGradientIsLarge) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, ParityTest, testing::ValuesIn(layouts()), [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Layouts, ParityTest, testing::ValuesIn(layouts()),
+                         [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace tessera::test
