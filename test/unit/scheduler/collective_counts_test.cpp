@@ -163,6 +163,26 @@ TEST(CollectiveCountsTest, ContextThatExchangesTheSequenceForHeads) {
   EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_to_all(cp)", 4}}));
 }
 
+Counts together(const std::vector<Counts>& all) {
+  Counts sum;
+  for (const Counts& counts : all)
+    for (const auto& [name, count] : counts) sum[name] += count;
+  return sum;
+}
+
+/// Axes do not disturb each other: a product of parallelisms costs what they cost alone.
+TEST(CollectiveCountsTest, ProductsCostTheSum) {
+  const std::vector<Axis> tp_cp_dp{{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 2}};
+  for (const Residual residual : {Residual::replicated, Residual::split}) {
+    for (const Attention attention : {Attention::gathers, Attention::exchanges}) {
+      const PlacedLlama all(tp_cp_dp, residual, attention), tensor(k_tp2, residual),
+          context(k_cp2, residual, attention);
+      for (const Where where : {k_layer_forward, k_layer_backward})
+        EXPECT_EQ(all.count(where), together({tensor.count(where), context.count(where)}));
+    }
+  }
+}
+
 TEST(CollectiveCountsTest, DataCostsNothingBeforeTheStep) {
   const PlacedLlama model({{"dp", "dp", 4}}, Residual::replicated);
   for (const Where where : {k_layer_forward, k_layer_backward, k_head_forward, k_head_backward, k_embedding_backward})

@@ -166,6 +166,31 @@ TEST(ParityReferenceTest, EveryGradientIsLarge) {
   }
 }
 
+/// Two micro-batches of a step: their contributions add up, each weighted by the tokens of the whole step.
+TEST(MicroBatchTest, ContributionsAddUpToThoseOfTheWholeBatch) {
+  const Mesh mesh(k_all2);
+  const TensorStrategy tensor(Residual::split);
+  const ContextStrategy context(Attention::gathers);
+  const DataStrategy data;
+  const Strategy* strategies[] = {&tensor, &context, &data};
+  const Model model{"llama_micro_batches", with_everything(config_of(Architecture::llama, 4)), {16, 5, 2}};
+  const Reference& reference = reference_of(model);
+  PlacedModel::Result sum;
+  for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 3}, {3, 2}}) {
+    const MicroBatch part{model.micro_batch.sequence, count, model.micro_batch.head_pieces};
+    const PlacedModel::Result result = PlacedModel(model.config, part, mesh, strategies)
+                                           .run(samples_of(reference.inputs, model.micro_batch, first, count),
+                                                reference.weights, seed_of(reference.inputs));
+    sum.loss += result.loss;
+    for (const auto& [name, gradient] : result.gradients) {
+      Values& total = sum.gradients[name];
+      total.resize(gradient.size());
+      for (std::size_t i = 0; i < gradient.size(); ++i) total[i] += gradient[i];
+    }
+  }
+  expect_equal(sum, reference.result);
+}
+
 INSTANTIATE_TEST_SUITE_P(Layouts, ParityTest, testing::ValuesIn(layouts()),
                          [](const auto& test) { return test.param.name; });
 
