@@ -137,6 +137,19 @@ TEST(CollectiveCountsTest, FactoredKeyHeadsCostTwoSmallReductions) {
             (Counts{{"all_gather" + all, 4}, {"all_reduce(tp.replica)", 2}, {"reduce_scatter" + all, 2}}));
 }
 
+/// Without the mark of block inputs the axes of key heads and their replicas part: right, and wasteful.
+TEST(CollectiveCountsTest, FactoredAxesNeedTheMarkOfBlockInputs) {
+  const PlacedLlama model(k_factored, Residual::split_unmarked, Attention::gathers, {false, false, 2});
+  const std::string all = "(tp.replica.tp.head)";
+  EXPECT_EQ(model.count(k_layer_forward),
+            (Counts{{"all_gather" + all, 2}, {"all_gather(tp.replica)", 2}, {"reduce_scatter" + all, 2}}));
+  EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_gather" + all, 4},
+                                                   {"all_gather(tp.replica)", 3},
+                                                   {"reduce_scatter" + all, 2},
+                                                   {"reduce_scatter(tp.replica)", 2},
+                                                   {"reduce_scatter(tp.head)", 1}}));
+}
+
 TEST(CollectiveCountsTest, PiecesOfTheHeadReduceTheirInputsGradientTogether) {
   const Extras extras{.head_pieces = 4};
   const PlacedLlama model(k_tp2, Residual::replicated, Attention::gathers, extras);
