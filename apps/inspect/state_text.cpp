@@ -22,7 +22,7 @@ std::string shortened(std::string text) {
 void append(std::vector<std::pair<std::string, std::string>>& rows, const std::string& name, const Json& value,
             int depth) {
   if (value.is_object() && value.contains("value") && value.contains("from")) {
-    append(rows, name, value["value"], depth);
+    if (value["from"] != "default") append(rows, name, value["value"], depth);
   } else if (value.is_object() && depth < k_most_depth) {
     for (const auto& [key, member] : value.items())
       append(rows, name.empty() ? key : name + "." + key, member, depth + 1);

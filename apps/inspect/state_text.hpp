@@ -12,8 +12,9 @@
 
 namespace tessera::apps {
 
-/// Values by their dotted names, in the order of the text. Lists are shown by their first entries; of an object that
-/// stands for a setting ("value" and "from") the value is shown. Empty where the text is no JSON object.
+/// Values by their dotted names, in the order of the text; long ones are cut. An object that stands for a setting
+/// ("value" and "from") is shown by its value, and not at all where that is the default. Empty where the text is no
+/// JSON object.
 std::vector<std::pair<std::string, std::string>> state_rows(const std::string& json);
 
 }  // namespace tessera::apps
