@@ -8,6 +8,7 @@ inspect_test.py PROGRAM
 
 import json
 import shutil
+import tempfile
 
 import h5py
 
@@ -74,14 +75,29 @@ class InspectDatasetTest(program.ProgramTest):
 
 
 class InspectCheckpointTest(program.ProgramTest):
+    trained = None  # the folder of one run, copied for each test
+
     def setUp(self):
         super().setUp()
+        self.saved = self.folder / "saved"
+        if InspectCheckpointTest.trained is None:
+            self.train()
+        else:
+            shutil.copytree(InspectCheckpointTest.trained.name, self.saved)
+        self.newest = self.saved / "step-00000003"
+
+    def train(self):
         self.write("a.txt", bytes(range(1, 250)) * 4)
         self.run_program("prepare", "--output", "data.h5", "a.txt")
         run = ["data.train=data.h5", "train.steps=3", "train.global_batch=2", "checkpoint.dir=saved", "checkpoint.interval=1"]
         self.run_program("train", *(f"--model.{value}" for value in MODEL), *(f"--{value}" for value in run))
-        self.saved = self.folder / "saved"
-        self.newest = self.saved / "step-00000003"
+        InspectCheckpointTest.trained = tempfile.TemporaryDirectory(prefix="tessera-e2e-")
+        shutil.copytree(self.saved, InspectCheckpointTest.trained.name, dirs_exist_ok=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        if cls.trained is not None:
+            cls.trained.cleanup()
 
     def test_what_a_checkpoint_holds(self):
         facts = json.loads(self.run_program("inspect", "saved/step-00000002/", "--json").out)
