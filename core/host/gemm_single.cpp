@@ -2,12 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/host/gemm_single.hpp"
 
-#include "core/host/gemm_packed.hpp"
-
 namespace tessera::host {
 
-std::int64_t gemm_single_workspace(int threads) {
-  return threads * std::int64_t(sizeof(PackedScratch<float>));
+std::int64_t gemm_single_workspace(std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
+  return gemm_packed_workspace<float, float>(m, n, k, threads);
 }
 
 void gemm_single(const GemmCall<float, float>& call, std::span<std::byte> workspace, int threads) {

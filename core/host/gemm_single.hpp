@@ -10,7 +10,7 @@
 
 namespace tessera::host {
 
-std::int64_t gemm_single_workspace(int threads);
+std::int64_t gemm_single_workspace(std::int64_t m, std::int64_t n, std::int64_t k, int threads);
 void gemm_single(const GemmCall<float, float>& call, std::span<std::byte> workspace, int threads);
 
 }  // namespace tessera::host

@@ -54,20 +54,33 @@ void linear_dw(const KernelCall& call) {
        call.workspace, threads_of(call.stream));
 }
 
+using Operands = std::span<const Tensor>;
+
 template <class T>
-std::int64_t workspace(std::span<const Tensor> in, std::span<const Tensor> out, const Attributes&, int threads) {
-  return gemm_workspace<T>(out[0].count(), in[1].count(), rows_of(in[0]), threads);
+std::int64_t linear_workspace(Operands in, Operands, const Attributes&, int threads) {
+  return gemm_workspace<T, T>(rows_of(in[0]), in[1].shape[0], in[1].shape[1], threads);
 }
 
-constexpr auto k_entries = join(for_floating([]<class T>() {
-                                  return KernelEntry{"linear", dtype_of<T>, linear<T>, workspace<T>};
-                                }),
-                                for_floating([]<class T>() {
-                                  return KernelEntry{"linear_dx", dtype_of<T>, linear_dx<T>, workspace<T>};
-                                }),
-                                for_floating([]<class T>() {
-                                  return KernelEntry{"linear_dw", dtype_of<T>, linear_dw<T>, workspace<T>, 1U};
-                                }));
+template <class T>
+std::int64_t linear_dx_workspace(Operands in, Operands, const Attributes&, int threads) {
+  return gemm_workspace<T, T>(rows_of(in[0]), in[1].shape[1], in[1].shape[0], threads);
+}
+
+template <class T>
+std::int64_t linear_dw_workspace(Operands in, Operands out, const Attributes&, int threads) {
+  return gemm_workspace<T, Accumulation<T>>(out[0].shape[0], out[0].shape[1], rows_of(in[0]), threads);
+}
+
+template <class T>
+constexpr KernelEntry linear_entry{"linear", dtype_of<T>, linear<T>, linear_workspace<T>};
+template <class T>
+constexpr KernelEntry linear_dx_entry{"linear_dx", dtype_of<T>, linear_dx<T>, linear_dx_workspace<T>};
+template <class T>
+constexpr KernelEntry linear_dw_entry{"linear_dw", dtype_of<T>, linear_dw<T>, linear_dw_workspace<T>, 1U};
+
+constexpr auto k_entries = join(for_floating([]<class T>() { return linear_entry<T>; }),
+                                for_floating([]<class T>() { return linear_dx_entry<T>; }),
+                                for_floating([]<class T>() { return linear_dw_entry<T>; }));
 
 }  // namespace
 

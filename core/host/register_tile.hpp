@@ -62,7 +62,9 @@ void pack_transposed(const T* source, std::int64_t stride, std::int64_t rows, st
   }
 }
 
-/// Panels of a right operand of `depth` × `columns` whose rows lie `stride` apart. Missing columns are cleared.
+/// Panels of a right operand of `depth` × `columns` whose rows lie `stride` apart. Missing columns are cleared. One
+/// panel after the other, though each takes little of a row: panels lie a multiple of 4 KiB apart, where writes would
+/// collide.
 template <class T>
 void pack_panels(const T* source, std::int64_t stride, std::int64_t depth, std::int64_t columns,
                  Accumulation<T>* target) {
@@ -71,9 +73,8 @@ void pack_panels(const T* source, std::int64_t stride, std::int64_t depth, std::
   for (std::int64_t first = 0; first < columns; first += width) {
     const std::int64_t n = std::min(width, columns - first);
     A* const panel = target + first * depth;
+    if (n < width) std::fill_n(panel, depth * width, A(0));
     pack_rows(source + first, stride, depth, n, panel, width);
-    for (std::int64_t p = 0; n < width && p < depth; ++p)
-      std::fill(panel + p * width + n, panel + (p + 1) * width, A(0));
   }
 }
 
@@ -86,9 +87,8 @@ void pack_panels_transposed(const T* source, std::int64_t stride, std::int64_t d
   for (std::int64_t first = 0; first < columns; first += width) {
     const std::int64_t n = std::min(width, columns - first);
     A* const panel = target + first * depth;
+    if (n < width) std::fill_n(panel, depth * width, A(0));
     pack_transposed(source + first * stride, stride, n, depth, panel, width);
-    for (std::int64_t p = 0; n < width && p < depth; ++p)
-      std::fill(panel + p * width + n, panel + (p + 1) * width, A(0));
   }
 }
 
