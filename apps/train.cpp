@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 
 #include "apps/checkpoints.hpp"
+#include "apps/memory_check.hpp"
 #include "apps/run.hpp"
 #include "apps/stop_requests.hpp"
 #include "apps/trace_files.hpp"
@@ -98,13 +99,18 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
   const CheckpointContext checkpoints{ranks, settings, setup.mesh(), setup.model(), setup.data_identity()};
   TrainerArgs args = setup.trainer_args();
   ranks.agreed([&] {
-    for (const char* option : {"checkpoint.resume", "checkpoint.keep", "checkpoint.interval", "log.interval"})
+    for (const char* option : {"checkpoint.resume", "checkpoint.keep", "checkpoint.interval", "log.interval",
+                               "train.memory_limit"})
       static_cast<void>(settings.text(option)), settings.mark_used(option);
     run.check_used();
   });
   describe_run(setup, ranks);
   ranks.watch(settings.get<double>("train.watchdog"));
-  setup.engine().start();
+  setup.engine().connect();
+  const std::int64_t runtime = resident_bytes();
+  log_info("memory", fmt::format("runtime (libraries, communicators): {}", describe_bytes(runtime)));
+  ranks.agreed([&] { check_memory(setup.engine().memory().total(), runtime, memory_limit(settings, ranks)); });
+  setup.engine().allocate();
   trace.reserve(setup.engine().training());
 
   Progress progress =

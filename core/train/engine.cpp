@@ -60,12 +60,15 @@ MemoryPlan Engine::memory() const {
   return larger(training_.plan.memory, evaluation_.plan.memory);
 }
 
-void Engine::start() {
+void Engine::connect() {
   verify_over(args_.world, training_.plan, args_.mesh);
   verify_over(args_.world, evaluation_.plan, args_.mesh);
   std::vector<AxisSet> sets = training_.plan.communicators;
   sets.insert(sets.end(), evaluation_.plan.communicators.begin(), evaluation_.plan.communicators.end());
   communicators_.emplace(args_.world, args_.mesh, sets);
+}
+
+void Engine::allocate() {
   arena_.emplace(args_.device, memory());
   ExecutorOptions quiet = args_.executor;
   quiet.trace = nullptr;

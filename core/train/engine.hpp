@@ -65,14 +65,17 @@ class Engine {
   explicit Engine(const EngineArgs& args);
   ~Engine();
 
-  /// What start() will allocate.
+  /// What allocate() will allocate.
   MemoryPlan memory() const;
 
   const Compiled& training() const { return training_; }
   std::int64_t micro_batches() const { return micro_batches_; }
 
-  /// Makes communicators, allocates, and sets the weights to their start. Collective.
-  void start();
+  /// Compares plans across ranks and makes the communicators. Collective.
+  void connect();
+
+  /// Allocates, and sets the weights to their start. After connect().
+  void allocate();
 
   /// One update with the samples [first_sample, first_sample + global_batch) of the source. Collective.
   StepOutcome step(BatchSource& source, std::int64_t first_sample, const StepSettings& settings);
