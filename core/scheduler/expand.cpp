@@ -3,8 +3,10 @@
 #include "core/scheduler/expand.hpp"
 
 #include <map>
+#include <utility>
 
 #include "core/graph/ops/convert.hpp"
+#include "core/scheduler/differentiate.hpp"
 
 namespace tessera {
 namespace {
@@ -41,7 +43,8 @@ class Expansion {
       for (std::size_t o = 0; o < out.size(); ++o) {
         TESSERA_CHECK(graph_[out[o]].layout == graph_[node.out[o]].layout,
                       std::string(node.op->name) + " came out in another layout");
-        graph_[out[o]].accumulator = graph_[node.out[o]].accumulator;
+        const std::int32_t accumulator = std::exchange(graph_[node.out[o]].accumulator, -1);
+        if (accumulator >= 0) accumulate_into(placer_, out[o], accumulator);
         replaced_[node.out[o]] = out[o];
       }
       return true;

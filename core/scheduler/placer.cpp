@@ -72,6 +72,7 @@ Value Placer::convert(Value v, const Layout& to) {
     info.layout = conversion.after;
     info.role = ValueRole::activation;
     info.mark = Mark::none;
+    info.accumulator = -1;
     info.source = now;
     const Value next = graph_.add_value(std::move(info));
     graph_.add_node({&ops::convert,

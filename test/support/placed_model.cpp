@@ -4,6 +4,7 @@
 
 #include "core/base/counter_rng.hpp"
 #include "core/scheduler/differentiate.hpp"
+#include "core/scheduler/expand.hpp"
 #include "test/support/naive_executor.hpp"
 
 namespace tessera::test {
@@ -78,6 +79,7 @@ PlacedModel::PlacedModel(const ModelConfig& config, const MicroBatch& micro_batc
   std::vector<LossRoot> roots;
   for (Value loss : losses_) roots.push_back({loss, seed_});
   differentiate(placer, roots);
+  expand(placer, strategies);
 }
 
 PlacedModel::Result PlacedModel::run(const NamedValues& inputs, const NamedValues& weights, double seed) const {

@@ -19,15 +19,16 @@ namespace tessera::test {
 /// Whole values by name: of inputs, or of parameters.
 using NamedValues = std::map<std::string, Values>;
 
-/// A micro-batch of random tokens: documents with boundaries, positions that start anew in each, very different numbers of
-/// masked targets per sequence.
+/// A micro-batch of random tokens: documents with boundaries, positions that start anew in each, very different numbers
+/// of masked targets per sequence.
 NamedValues random_inputs(const ModelConfig& config, const MicroBatch& micro_batch, std::uint64_t seed);
 
 /// Weights large enough that every gradient is.
 NamedValues random_weights(const ModelConfig& config, std::uint64_t seed);
 
 /// The samples [first, first + count) of a micro-batch.
-NamedValues samples_of(const NamedValues& inputs, const MicroBatch& micro_batch, std::int64_t first, std::int64_t count);
+NamedValues samples_of(const NamedValues& inputs, const MicroBatch& micro_batch, std::int64_t first,
+                       std::int64_t count);
 
 enum class Backward : std::uint8_t { left_out, added };
 

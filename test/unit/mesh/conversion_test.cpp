@@ -60,7 +60,8 @@ TEST(ConversionTest, RandomPairsKeepTheValueAndTheReplicas) {
     ASSERT_TRUE(equal);
     Layout now = from;
     const std::vector<Conversion> steps = plan_conversion(mesh, from, to);
-    ASSERT_LE(steps.size(), static_cast<std::size_t>(2 * mesh.axes())) << to_string(from, mesh) << " -> " << to_string(to, mesh);
+    ASSERT_LE(steps.size(), static_cast<std::size_t>(2 * mesh.axes()))
+        << to_string(from, mesh) << " -> " << to_string(to, mesh);
     for (const Conversion& step : steps) {
       parts = apply(mesh, now, step, global, parts);
       now = step.after;

@@ -1,0 +1,90 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/scheduler/expand.hpp"
+
+#include "core/base/op_attributes.hpp"
+#include "core/graph/ops/add.hpp"
+#include "core/graph/ops/linear.hpp"
+#include "core/graph/ops/rope.hpp"
+#include "core/graph/ops/tokens.hpp"
+#include "test/support/closeness.hpp"
+#include "test/support/placed_model.hpp"
+#include "test/support/test_strategies.hpp"
+
+namespace tessera::test {
+namespace {
+
+/// Turns, turns and turns back; takes the gradient of a weight from each half of the tokens. The sum of the halves
+/// comes from an op that cannot add into the gradient's memory, as that of the whole could.
+class ExpandingStrategy final : public Strategy {
+ public:
+  bool expand(const Node& node, Placer& placer, std::vector<Value>& out) const override {
+    if (node.op == &ops::rope) {
+      auto back = node.attributes.as<attributes::Rope>();
+      back.sign = -back.sign;
+      Value x = node.in[0];
+      for (const Attributes& turn : {node.attributes, node.attributes, Attributes::of(back)})
+        x = placer.emit(ops::rope, std::vector{x, node.in[1]}, turn)[0];
+      out = {x};
+      return true;
+    }
+    if (node.op != &ops::linear_dw) return false;
+    const Attributes two = Attributes::of(attributes::Pieces{2});
+    const auto dy = placer.emit(ops::split_tokens, std::vector{node.in[0]}, two);
+    const auto x = placer.emit(ops::split_tokens, std::vector{node.in[1], node.in[0]}, two);
+    const Layout layout = placer.graph()[node.out[0]].layout;
+    std::vector<Value> halves;
+    for (std::size_t i = 0; i < 2; ++i)
+      halves.push_back(placer.convert(placer.emit(ops::linear_dw, std::vector{dy[i], x[i]}, {}, &layout)[0], layout));
+    out = {placer.emit(ops::add, halves)[0]};
+    return true;
+  }
+};
+
+ModelConfig tiny() {
+  ModelConfig config;
+  config.layers = 2;
+  config.hidden = 16;
+  config.heads = 4;
+  config.kv_heads = 2;
+  config.ffn = 24;
+  config.vocab = 40;
+  config.sequence = 16;
+  config.tied = true;
+  return config;
+}
+
+std::map<std::string_view, int> count_ops(const Graph& graph) {
+  std::map<std::string_view, int> count;
+  for (const Node& node : graph.nodes) ++count[node.op->name];
+  return count;
+}
+
+TEST(ExpandTest, ExpandedNodesComputeTheSame) {
+  const MicroBatch micro_batch{16, 2, 2};
+  const NamedValues inputs = random_inputs(tiny(), micro_batch, 1), weights = random_weights(tiny(), 2);
+  const Mesh one({{"tp", "tp", 1}});
+  const auto expected = PlacedModel(tiny(), micro_batch, one, {}).run(inputs, weights, 0.1);
+  const Mesh mesh({{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 2}});
+  for (const Residual residual : {Residual::replicated, Residual::split}) {
+    const TensorStrategy tensor(residual);
+    const ContextStrategy context(ContextStrategy::Attention::gathers);
+    const DataStrategy data;
+    const ExpandingStrategy expanding;
+    const Strategy* strategies[] = {&tensor, &context, &data, &expanding};
+    const PlacedModel plain(tiny(), micro_batch, mesh, std::span(strategies).first(3));
+    const PlacedModel expanded(tiny(), micro_batch, mesh, strategies);
+    auto before = count_ops(plain.graph()), after = count_ops(expanded.graph());
+    EXPECT_EQ(after["rope"], 3 * before["rope"]);
+    EXPECT_EQ(after["linear_dw"], 2 * before["linear_dw"]);
+    EXPECT_EQ(after["accumulate"], before["accumulate"] + before["linear_dw"]);
+
+    const auto actual = expanded.run(inputs, weights, 0.1);
+    EXPECT_NEAR(actual.loss, expected.loss, 1e-10);
+    for (const auto& [name, gradient] : expected.gradients)
+      EXPECT_TRUE(close(actual.gradients.at(name), gradient, 1e-10)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace tessera::test
