@@ -36,44 +36,14 @@ double validation_share(const Settings& settings) {
   return parts.size() == 2 ? parts[1] / sum : 0;
 }
 
-DType precision_of(const Settings& settings) {
-  const std::string precision = settings.get<std::string>("train.precision");
-  if (precision == "fp64") return DType::f64;
-  if (precision == "fp32") return DType::f32;
-  throw Error(ErrorKind::configuration,
-              fmt::format("train.precision = {}: this version trains in fp32 and fp64", precision),
-              "set train.precision = fp32");
-}
-
-void refuse_unbuilt(const Settings& settings) {
-  std::vector<Problem> problems;
-  for (const char* option :
-       {"parallel.tensor", "parallel.pipeline", "parallel.chunks", "parallel.context", "parallel.expert"})
-    if (const std::int64_t degree = settings.get<std::int64_t>(option); degree != 1)
-      problems.push_back({fmt::format("{} = {}: this version trains with data parallelism only", option, degree),
-                          to_string(settings.origin(option)), fmt::format("set {} = 1", option)});
-  if (settings.get<std::string>("train.recompute") != "none")
-    problems.push_back({"train.recompute: this version keeps all activations",
-                        to_string(settings.origin("train.recompute")), "set train.recompute = none"});
-  if (settings.get<std::string>("offload.name") != "none")
-    problems.push_back({"offload.name: this version keeps everything in memory",
-                        to_string(settings.origin("offload.name")), "set offload.name = none"});
-  if (!problems.empty()) throw run_error(problems);
-}
-
 }  // namespace
 
-Mesh make_mesh(const Settings& settings, int world) {
-  refuse_unbuilt(settings);
-  return Mesh({{"tp", "tp", 1}, {"cp", "cp", 1}, {"dp", "dp", world}, {"pp", "pp", 1}});
-}
-
 TrainingSetup::TrainingSetup(Ranks& ranks, const Run& run, const ExecutorOptions& executor)
-    : settings_(run.settings()), devices_(ranks.world().size()), mesh_({}), device_(ranks.threads().threads) {
+    : settings_(run.settings()), devices_(ranks.world().size()) {
   ranks.agreed([&] {
-    mesh_ = make_mesh(settings_, ranks.world().size());
+    parts_ = std::make_unique<EngineSetup>(ranks, run);
     open_data();
-    make_engine(ranks, run, executor);
+    parts_->compile(model_, settings_.get<std::int64_t>("train.global_batch"), executor);
   });
 }
 
@@ -106,42 +76,12 @@ void TrainingSetup::open_data() {
                 "name a dataset in data.valid, or keep a part of the training data with data.split = 99, 1");
 }
 
-void TrainingSetup::make_engine(Ranks& ranks, const Run& run, const ExecutorOptions& executor) {
-  const Registry& registry = run.registry();
-  kernels_.add(device_.kernels());
-  for (const std::string& name : registry.names<KernelSet>()) {
-    const auto set = registry.create<KernelSet>(name, settings_);
-    if (set->device == device_.name()) kernels_.add(set->entries);
-  }
-  for (const ModuleName& module : named_modules(settings_))
-    if (module.kind == "strategy") strategies_.push_back(registry.create<Strategy>(module.name, settings_));
-  optimizer_ = registry.create<Optimizer>(settings_.get<std::string>("optimizer.name"), settings_);
-
-  EngineArgs args{model_,
-                  precision_of(settings_),
-                  mesh_,
-                  ranks.world(),
-                  device_,
-                  kernels_,
-                  {},
-                  *optimizer_,
-                  settings_.get<double>("optimizer.clip"),
-                  settings_.get<std::int64_t>("train.global_batch"),
-                  settings_.get<std::int64_t>("train.micro_batch"),
-                  0,
-                  static_cast<std::uint64_t>(settings_.get<std::int64_t>("train.seed")),
-                  mpi::workspace_bytes,
-                  executor};
-  for (const auto& strategy : strategies_) args.strategies.push_back(strategy.get());
-  engine_ = std::make_unique<Engine>(args);
-}
-
 DataIdentity TrainingSetup::data_identity() const {
   return {dataset_->fingerprint(), training_samples_.count};
 }
 
 TrainerArgs TrainingSetup::trainer_args() const {
-  TrainerArgs args{*engine_,
+  TrainerArgs args{engine(),
                    *source_,
                    {},
                    learning_rate_config(settings_),
