@@ -19,17 +19,19 @@ std::int64_t blocks_of(const ManifestFile& file) {
   return file.bytes / k_hash_block + (file.bytes % k_hash_block != 0 ? 1 : 0);
 }
 
-/// The elements of a tensor that begin in bytes [low, high) of its file, whose content from `low` on is at `data`.
-Digest digest_between(const ManifestTensor& entry, std::int64_t low, std::int64_t high, const std::byte* data) {
-  const std::int64_t element = size_of(entry.tensor.dtype);
-  const std::int64_t count = entry.tensor.shape.count();
+/// The elements of a segment that begin in bytes [low, high) of its file, whose content from `low` on is at `data`.
+Digest digest_between(const LogicalTensor& tensor, const Segment& segment, std::int64_t low, std::int64_t high,
+                      const std::byte* data) {
+  const std::int64_t element = size_of(tensor.dtype);
+  const std::int64_t count = with_rows(tensor.shape, segment.rows).count();
   const auto first_from = [&](std::int64_t byte) {
-    return byte <= entry.offset ? 0 : std::min(count, (byte - entry.offset + element - 1) / element);
+    return byte <= segment.offset ? 0 : std::min(count, (byte - segment.offset + element - 1) / element);
   };
   const std::int64_t first = first_from(low);
   const std::int64_t last = first_from(high);
   if (count == 0 || first >= last) return {};
-  return digest_run(entry.tensor, first, data + (entry.offset + first * element - low), last - first);
+  const std::int64_t index = with_rows(tensor.shape, segment.first_row).count() * (tensor.shape.rank() > 0 ? 1 : 0);
+  return digest_run(tensor, index + first, data + (segment.offset + first * element - low), last - first);
 }
 
 /// One rank's share of all blocks, in the order of files.
@@ -63,7 +65,9 @@ class Share {
       file.read(low, buffer_.data(), std::min(high + k_overhang, entry.bytes) - low);
       hashes_.push_back(static_cast<std::int64_t>(hash_bytes(buffer_.data(), high - low)));
       for (std::size_t i = 0; i < tensors_.size(); ++i)
-        if (tensors_[i].file == entry.name) digests_[i] += digest_between(tensors_[i], low, high, buffer_.data());
+        for (const Segment& segment : tensors_[i].segments)
+          if (segment.file == entry.name)
+            digests_[i] += digest_between(tensors_[i].tensor, segment, low, high, buffer_.data());
     }
   }
 

@@ -28,28 +28,27 @@ std::int64_t begin_of(const Shape& shape, const Box& box) {
 
 }  // namespace
 
-void read_box(const File& file, std::int64_t offset, const LogicalTensor& tensor, const Box& box, void* data,
-              const Strides& strides) {
+void read_box(const StoredArray& stored, const Box& box, void* data, const Strides& strides) {
   const std::int64_t wanted = box.extent.count();
   if (wanted == 0) return;
-  const std::int64_t element = size_of(tensor.dtype);
-  const std::int64_t end = offset + end_of(tensor.shape, box) * element;
-  const std::int64_t span = end - offset - begin_of(tensor.shape, box) * element;
+  const std::int64_t element = stored.element_bytes;
+  const std::int64_t end = stored.offset + end_of(stored.shape, box) * element;
+  const std::int64_t span = end - stored.offset - begin_of(stored.shape, box) * element;
   const bool close_together = span / k_most_waste <= wanted * element;
   std::vector<std::byte> window;
   std::int64_t window_start = 0;
   auto* to = static_cast<std::byte*>(data);
-  for_each_run(tensor.shape, box, strides, [&](std::int64_t index, std::int64_t place, std::int64_t count) {
-    const std::int64_t from = offset + index * element;
+  for_each_run(stored.shape, box, strides, [&](std::int64_t index, std::int64_t place, std::int64_t count) {
+    const std::int64_t from = stored.offset + index * element;
     const std::int64_t bytes = count * element;
     if (bytes >= k_long_run_bytes || !close_together) {
-      file.read(from, to + place * element, bytes);
+      stored.file.read(from, to + place * element, bytes);
       return;
     }
     if (from < window_start || from + bytes > window_start + static_cast<std::int64_t>(window.size())) {
       window_start = from;
       window.resize(static_cast<std::size_t>(std::min(k_window_bytes, end - from)));
-      file.read(from, window.data(), static_cast<std::int64_t>(window.size()));
+      stored.file.read(from, window.data(), static_cast<std::int64_t>(window.size()));
     }
     std::memcpy(to + place * element, window.data() + (from - window_start), static_cast<std::size_t>(bytes));
   });

@@ -13,9 +13,16 @@
 
 namespace tessera::io {
 
-/// Reads `box` of `tensor`, which begins at byte `offset` of `file`, to `data`. Long runs are read to their place;
-/// short ones that lie close together are read in windows of 4 MiB, gaps included.
-void read_box(const File& file, std::int64_t offset, const LogicalTensor& tensor, const Box& box, void* data,
-              const Strides& strides);
+/// Elements in a file: row-major from byte `offset` on.
+struct StoredArray {
+  const File& file;
+  std::int64_t offset = 0;
+  Shape shape;
+  std::int64_t element_bytes = 0;
+};
+
+/// Reads a box of `stored` to `data`. Long runs are read to their place; short ones that lie close together are read
+/// in windows of 4 MiB, gaps included.
+void read_box(const StoredArray& stored, const Box& box, void* data, const Strides& strides);
 
 }  // namespace tessera::io

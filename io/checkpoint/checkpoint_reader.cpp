@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <map>
 
 #include "io/checkpoint/blocks.hpp"
 #include "io/checkpoint/box_reader.hpp"
@@ -58,8 +59,7 @@ struct CheckpointReader::State {
   std::filesystem::path folder;
   Manifest manifest;
   std::string state;
-  std::vector<File> files;           ///< as in the manifest
-  std::vector<std::size_t> file_of;  ///< per tensor
+  std::map<std::string, File> files;
 };
 
 void CheckpointReader::State::load(Communicator& ranks) {
@@ -89,8 +89,8 @@ void CheckpointReader::State::load(Communicator& ranks) {
 
 void CheckpointReader::State::open_files() {
   for (const ManifestFile& entry : manifest.files) {
-    files.emplace_back(folder / entry.name, Access::read);
-    const std::int64_t bytes = files.back().size();
+    const auto opened = files.emplace(entry.name, File(folder / entry.name, Access::read)).first;
+    const std::int64_t bytes = opened->second.size();
     if (bytes != entry.bytes) {
       throw Error(ErrorKind::data,
                   fmt::format("{} has {} of {} bytes", (folder / entry.name).native(), bytes, entry.bytes),
@@ -98,9 +98,6 @@ void CheckpointReader::State::open_files() {
     }
     if (entry.name == k_state_file) state = read_text(folder / entry.name, k_max_text_bytes);
   }
-  for (const ManifestTensor& entry : manifest.tensors)
-    for (std::size_t file = 0; file < manifest.files.size(); ++file)
-      if (manifest.files[file].name == entry.file) file_of.push_back(file);
 }
 
 void CheckpointReader::State::check_blocks(Communicator& ranks) const {
@@ -193,7 +190,12 @@ void CheckpointReader::read(int tensor, const Box& box, void* data, const Stride
   const ManifestTensor& entry = state_->manifest.tensors[index];
   TESSERA_CHECK(fits(box, entry.tensor.shape),
                 fmt::format("{} of {} {}", to_string(box), entry.tensor.path, to_string(entry.tensor.shape)));
-  read_box(state_->files[state_->file_of[index]], entry.offset, entry.tensor, box, data, strides);
+  for_each_segment(box, strides, entry.segments, [&](std::size_t i, const Box& inside, std::int64_t offset) {
+    const Segment& segment = entry.segments[i];
+    const Shape shape = with_rows(entry.tensor.shape, segment.rows);
+    read_box({state_->files.at(segment.file), segment.offset, shape, size_of(entry.tensor.dtype)}, inside,
+             static_cast<std::byte*>(data) + offset * size_of(entry.tensor.dtype), strides);
+  });
 }
 
 void CheckpointReader::check_digests(std::span<const Digest> mine, Communicator& ranks) const {

@@ -7,31 +7,16 @@
 #include <algorithm>
 
 #include "io/checkpoint/blocks.hpp"
+#include "io/checkpoint/files.hpp"
 #include "io/checkpoint/folders.hpp"
 #include "io/checkpoint/manifest.hpp"
+#include "io/checkpoint/segments.hpp"
 #include "io/checkpoint/together.hpp"
 #include "io/file.hpp"
 #include "io/hash.hpp"
-#include "io/hdf5/layout_file.hpp"
 
 namespace tessera::io {
 namespace {
-
-// What comes on top of the tensors: metadata and manifest, and up to a step of alignment for each large tensor.
-constexpr std::int64_t k_spare_bytes = 1 << 20;
-constexpr std::int64_t k_alignment = 1 << 20;
-
-hdf5::FileLayout layout_of(std::span<const LogicalTensor> tensors, std::int64_t step) {
-  hdf5::FileLayout layout;
-  for (const LogicalTensor& tensor : tensors) {
-    hdf5::Extent dataset{tensor.path, hdf5::element_of(tensor.dtype), {tensor.shape.begin(), tensor.shape.end()}, {}};
-    dataset.attributes.push_back({"dtype", std::string(name_of(tensor.dtype))});
-    if (!tensor.stack.empty()) dataset.attributes.push_back({"stack", tensor.stack});
-    layout.datasets.push_back(std::move(dataset));
-  }
-  layout.attributes = {{"format", std::string("tessera-checkpoint")}, {"step", step}};
-  return layout;
-}
 
 std::string description_of(const std::string& file, std::span<const LogicalTensor> tensors) {
   std::string text = file;
@@ -40,17 +25,6 @@ std::string description_of(const std::string& file, std::span<const LogicalTenso
     for (const std::string& name : tensor.stack) text += " " + name;
   }
   return text;
-}
-
-void check_space(const std::filesystem::path& folder, std::span<const LogicalTensor> tensors) {
-  std::int64_t needed = k_spare_bytes;
-  for (const LogicalTensor& tensor : tensors) needed += tensor.bytes() + std::min(tensor.bytes(), k_alignment);
-  const std::int64_t available = free_bytes(folder);
-  if (available >= needed) return;
-  throw Error(
-      ErrorKind::io,
-      fmt::format("saving to {} needs {}, {} are free", folder.native(), human_bytes(needed), human_bytes(available)),
-      "Free space, lower checkpoint.keep, or set checkpoint.dir to another file system.");
 }
 
 }  // namespace
@@ -69,10 +43,13 @@ struct CheckpointWriter::State {
   }
 
   void open();
-  void make_file(const std::string& name, std::span<const LogicalTensor> declared, std::vector<std::int64_t>& offsets);
+  std::vector<std::vector<Segment>> make_files(const std::string& name, std::span<const std::string> data_files,
+                                               std::span<const LogicalTensor> declared);
+  void add(const std::string& name, const LogicalTensor& tensor, std::vector<Segment> segments);
   void note(const Piece& piece);
+  std::vector<Piece> segment_pieces(std::span<const Piece> pieces) const;
   void check_coverage();
-  void write_state();
+  void write_rest();
   void read_back();
   void write_manifest();
   SaveReport publish();
@@ -83,10 +60,13 @@ struct CheckpointWriter::State {
   std::filesystem::path final;
   std::filesystem::path temporary;
   std::unique_ptr<PieceTransport> transport;
-  std::vector<std::string> files;
-  std::vector<Target> targets;
-  std::vector<std::int64_t> written;  ///< elements that this rank wrote, per tensor
-  std::vector<Digest> digests;        ///< of what this rank wrote, per tensor; after check_coverage: of all ranks
+  std::vector<std::string> files;       ///< that have tensors, in the order in which the transport opened them
+  std::vector<std::string> joins;       ///< files that only show what others have
+  std::vector<ManifestTensor> tensors;  ///< as declared
+  std::vector<int> first_target;        ///< per tensor
+  std::vector<Target> targets;          ///< one per segment
+  std::vector<std::int64_t> written;    ///< elements that this rank wrote, per tensor
+  std::vector<Digest> digests;          ///< of what this rank wrote, per tensor; after check_coverage: of all ranks
   std::string state = "{}";
   std::exception_ptr failure;
   Manifest manifest;
@@ -108,34 +88,72 @@ void CheckpointWriter::State::open() {
   together(ranks, [&] { transport = make_transport(options.transport, ranks); });
 }
 
-void CheckpointWriter::State::make_file(const std::string& name, std::span<const LogicalTensor> declared,
-                                        std::vector<std::int64_t>& offsets) {
-  enter("declare");
-  check_space(temporary, declared);
-  hdf5::FileLayout layout = layout_of(declared, options.step);
-  hdf5::create_file(temporary / name, layout);
-  File(temporary / name, Access::overwrite).reserve(layout.file_bytes);
-  for (std::size_t i = 0; i < declared.size(); ++i) offsets[i] = layout.datasets[i].offset;
+/// Collective. The segments of the tensors, after rank 0 has made the files.
+std::vector<std::vector<Segment>> CheckpointWriter::State::make_files(const std::string& name,
+                                                                      std::span<const std::string> data_files,
+                                                                      std::span<const LogicalTensor> declared) {
+  std::vector<std::vector<Segment>> segments;
+  for (const LogicalTensor& tensor : declared) segments.push_back(cut_rows(tensor.shape, data_files));
+  on_root(ranks, [&] {
+    enter("declare");
+    make_checkpoint_files(temporary, name, data_files, declared, segments, options.step);
+  });
+  std::vector<std::int64_t> offsets;
+  for (const std::vector<Segment>& list : segments)
+    for (const Segment& segment : list) offsets.push_back(segment.offset);
+  const std::vector<std::int64_t> all = gather(ranks, offsets);  // rank 0's come first, and are the true ones
+  auto offset = all.begin();
+  for (std::vector<Segment>& list : segments)
+    for (Segment& segment : list) segment.offset = *offset++;
+  return segments;
+}
+
+void CheckpointWriter::State::add(const std::string& name, const LogicalTensor& tensor, std::vector<Segment> segments) {
+  first_target.push_back(static_cast<int>(targets.size()));
+  for (const Segment& segment : segments) {
+    const auto file = std::find(files.begin(), files.end(), segment.file) - files.begin();
+    LogicalTensor part = tensor;
+    part.shape = with_rows(tensor.shape, segment.rows);
+    targets.push_back({static_cast<int>(file), std::move(part), segment.offset});
+  }
+  tensors.push_back({name, tensor, std::move(segments), {}});
+  written.push_back(0);
+  digests.push_back({});
 }
 
 /// Remembers what was written for the check of coverage and the digest.
 void CheckpointWriter::State::note(const Piece& piece) {
   const auto index = static_cast<std::size_t>(piece.tensor);
-  TESSERA_CHECK(piece.tensor >= 0 && index < targets.size(),
-                fmt::format("tensor {} of {}", piece.tensor, targets.size()));
-  const LogicalTensor& tensor = targets[index].tensor;
+  TESSERA_CHECK(piece.tensor >= 0 && index < tensors.size(),
+                fmt::format("tensor {} of {}", piece.tensor, tensors.size()));
+  const LogicalTensor& tensor = tensors[index].tensor;
   TESSERA_CHECK(fits(piece.box, tensor.shape),
                 fmt::format("{} of {} {}", to_string(piece.box), tensor.path, to_string(tensor.shape)));
   written[index] += piece.box.extent.count();
   digests[index] += digest_box(tensor, piece.box, piece.data, piece.strides);
 }
 
+/// Pieces of tensors as pieces of their segments.
+std::vector<Piece> CheckpointWriter::State::segment_pieces(std::span<const Piece> pieces) const {
+  std::vector<Piece> parts;
+  for (const Piece& piece : pieces) {
+    const auto index = static_cast<std::size_t>(piece.tensor);
+    const std::int64_t element = size_of(tensors[index].tensor.dtype);
+    for_each_segment(piece.box, piece.strides, tensors[index].segments,
+                     [&](std::size_t segment, const Box& inside, std::int64_t offset) {
+                       parts.push_back({first_target[index] + static_cast<int>(segment), inside,
+                                        static_cast<const std::byte*>(piece.data) + offset * element, piece.strides});
+                     });
+  }
+  return parts;
+}
+
 void CheckpointWriter::State::check_coverage() {
   const std::vector<std::int64_t> all = gather(ranks, written);
-  for (std::size_t i = 0; i < targets.size(); ++i) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
     std::int64_t total = 0;
-    for (std::size_t at = i; at < all.size(); at += targets.size()) total += all[at];
-    const LogicalTensor& tensor = targets[i].tensor;
+    for (std::size_t at = i; at < all.size(); at += tensors.size()) total += all[at];
+    const LogicalTensor& tensor = tensors[i].tensor;
     if (total != tensor.shape.count()) {
       throw Error(ErrorKind::internal, fmt::format("{} {} has {} elements, the ranks wrote {}", tensor.path,
                                                    to_string(tensor.shape), tensor.shape.count(), total));
@@ -144,7 +162,9 @@ void CheckpointWriter::State::check_coverage() {
   digests = sum_digests(digests, ranks);
 }
 
-void CheckpointWriter::State::write_state() {
+/// What needs one rank only.
+void CheckpointWriter::State::write_rest() {
+  for (const std::string& join : joins) File(temporary / join, Access::overwrite).sync();
   File file(temporary / k_state_file, Access::create);
   file.append(state);
   file.sync();
@@ -155,23 +175,23 @@ void CheckpointWriter::State::write_state() {
 void CheckpointWriter::State::read_back() {
   manifest.step = options.step;
   manifest.program = TESSERA_VERSION;
-  std::vector<std::int64_t> sizes(files.size() + 1);
+  std::vector<std::string> names = joins;
+  names.insert(names.end(), files.begin(), files.end());
+  names.emplace_back(k_state_file);
+  std::vector<std::int64_t> sizes(names.size());
   on_root(ranks, [&] {
     enter("verify");
-    for (std::size_t i = 0; i < files.size(); ++i) sizes[i] = File(temporary / files[i], Access::read).size();
-    sizes.back() = static_cast<std::int64_t>(state.size());
+    for (std::size_t i = 0; i < names.size(); ++i) sizes[i] = File(temporary / names[i], Access::read).size();
   });
   const std::vector<std::int64_t> all_sizes = gather(ranks, sizes);  // rank 0's come first
-  for (std::size_t i = 0; i < files.size(); ++i) manifest.files.push_back({files[i], all_sizes[i], {}});
-  manifest.files.push_back({k_state_file, all_sizes[files.size()], {}});
-  for (const Target& target : targets)
-    manifest.tensors.push_back({files[static_cast<std::size_t>(target.file)], target.tensor, target.offset, {}});
+  for (std::size_t i = 0; i < names.size(); ++i) manifest.files.push_back({names[i], all_sizes[i], {}});
+  manifest.tensors = tensors;
   FileContents contents = read_contents(temporary, manifest.files, manifest.tensors, ranks);
-  for (std::size_t i = 0; i < targets.size(); ++i) {
+  for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (contents.digests[i] != digests[i]) {
       throw Error(
           ErrorKind::io,
-          fmt::format("{} was read back from {} other than it was written", targets[i].tensor.path, temporary.native()),
+          fmt::format("{} was read back from {} other than it was written", tensors[i].tensor.path, temporary.native()),
           "The disk, its driver or the memory of a node is faulty, or two ranks wrote one element.");
     }
     manifest.tensors[i].digest = contents.digests[i];
@@ -233,22 +253,25 @@ CheckpointWriter::~CheckpointWriter() {
 
 int CheckpointWriter::declare(const std::string& file, std::span<const LogicalTensor> tensors) {
   State& state = *state_;
+  for (const LogicalTensor& tensor : tensors) {
+    TESSERA_CHECK(tensor.stack.empty() || static_cast<std::int64_t>(tensor.stack.size()) == rows_of(tensor.shape),
+                  fmt::format("{} {} has {} names", tensor.path, to_string(tensor.shape), tensor.stack.size()));
+  }
   const auto hash = static_cast<std::int64_t>(hash_bytes(description_of(file, tensors)));
   const std::vector<std::int64_t> hashes = gather(state.ranks, {&hash, 1});
   for (std::size_t rank = 1; rank < hashes.size(); ++rank) {
     if (hashes[rank] != hashes[0])
       throw Error(ErrorKind::disagreement, fmt::format("ranks 0 and {} declare other tensors for {}", rank, file));
   }
-  std::vector<std::int64_t> offsets(tensors.size());
-  on_root(state.ranks, [&] { state.make_file(file, tensors, offsets); });
-  const std::vector<std::int64_t> all = gather(state.ranks, offsets);  // rank 0's come first
-  together(state.ranks, [&] { state.transport->open(state.temporary / file); });
-  const auto first = static_cast<int>(state.targets.size());
-  for (std::size_t i = 0; i < tensors.size(); ++i)
-    state.targets.push_back({static_cast<int>(state.files.size()), tensors[i], all[i]});
-  state.files.push_back(file);
-  state.written.resize(state.targets.size());
-  state.digests.resize(state.targets.size());
+  const std::vector<std::string> data_files = segment_files(file, state.options.files);
+  std::vector<std::vector<Segment>> segments = state.make_files(file, data_files, tensors);
+  for (const std::string& name : data_files) {
+    together(state.ranks, [&] { state.transport->open(state.temporary / name); });
+    state.files.push_back(name);
+  }
+  if (data_files.size() > 1) state.joins.push_back(file);
+  const auto first = static_cast<int>(state.tensors.size());
+  for (std::size_t i = 0; i < tensors.size(); ++i) state.add(file, tensors[i], std::move(segments[i]));
   return first;
 }
 
@@ -262,7 +285,7 @@ void CheckpointWriter::write(std::span<const Piece> pieces) {
     pieces = {};  // others may wait for this rank's part in a collective write
   }
   try {
-    state.transport->write(pieces, state.targets);
+    state.transport->write(state.segment_pieces(pieces), state.targets);
   } catch (...) {
     if (!state.failure) state.failure = std::current_exception();
   }
@@ -283,7 +306,7 @@ SaveReport CheckpointWriter::commit() {
     together(state.ranks, [&] { state.enter("sync"); });
     together(state.ranks, [&] {
       state.transport->finish();
-      if (state.ranks.rank() == 0) state.write_state();
+      if (state.ranks.rank() == 0) state.write_rest();
     });
     on_root(state.ranks, [&] { sync_folder(state.temporary); });
     state.read_back();

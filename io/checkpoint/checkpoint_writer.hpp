@@ -30,6 +30,10 @@ struct SaveOptions {
   /// Called on every rank at the start of each step of the protocol with its name (open, declare, write, agree, sync,
   /// verify, manifest, rename, latest, prune). May throw, which is treated as a failure of that step on that rank.
   std::function<void(std::string_view step)> observer;
+
+  /// checkpoint.files: over how many files the rows (entries of dim 0) of each tensor are spread: "model.000.h5", ....
+  /// "model.h5" then joins them for other programs.
+  int files = 1;
 };
 
 struct SaveReport {

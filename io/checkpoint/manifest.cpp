@@ -29,12 +29,17 @@ Json to_json(const ManifestFile& file) {
 Json to_json(const ManifestTensor& entry) {
   Json shape = Json::array();
   for (std::int64_t extent : entry.tensor.shape) shape.push_back(extent);
+  Json segments = Json::array();
+  for (const Segment& segment : entry.segments) {
+    segments.push_back(
+        {{"file", segment.file}, {"first_row", segment.first_row}, {"rows", segment.rows}, {"offset", segment.offset}});
+  }
   return {{"file", entry.file},
           {"path", entry.tensor.path},
           {"dtype", name_of(entry.tensor.dtype)},
           {"shape", shape},
           {"stack", entry.tensor.stack},
-          {"offset", entry.offset},
+          {"segments", std::move(segments)},
           {"digest", to_string(entry.digest)}};
 }
 
@@ -81,24 +86,43 @@ ManifestFile file_from(const Json& json) {
   return file;
 }
 
+const ManifestFile& file_named(const std::string& name, const std::vector<ManifestFile>& files) {
+  for (const ManifestFile& file : files)
+    if (file.name == name) return file;
+  refuse(fmt::format("'{}' is not among the files", name));
+}
+
+Segment segment_from(const Json& json, const LogicalTensor& tensor, const std::vector<ManifestFile>& files) {
+  const Segment segment{json.at("file"), json.at("first_row"), json.at("rows"), json.at("offset")};
+  const ManifestFile& file = file_named(segment.file, files);
+  const std::int64_t rows = rows_of(tensor.shape);
+  if (segment.rows < 0 || segment.rows > rows || segment.first_row < 0 || segment.first_row > rows - segment.rows)
+    refuse(fmt::format("{} has no rows {} + {}", tensor.path, segment.first_row, segment.rows));
+  const std::int64_t bytes = with_rows(tensor.shape, segment.rows).count() * size_of(tensor.dtype);
+  const bool inside = segment.offset >= 0 && bytes <= file.bytes - segment.offset;
+  if (bytes > 0 && !inside) refuse(fmt::format("{} is not inside {}", tensor.path, file.name));
+  return segment;
+}
+
 ManifestTensor tensor_from(const Json& json, const std::vector<ManifestFile>& files) {
   ManifestTensor entry;
-  entry.file = json.at("file");
+  entry.file = file_named(json.at("file"), files).name;
   entry.tensor.path = json.at("path");
   entry.tensor.dtype = dtype_from(json.at("dtype"));
   entry.tensor.shape = shape_from(json.at("shape"), size_of(entry.tensor.dtype));
   entry.tensor.stack = json.at("stack").get<std::vector<std::string>>();
-  entry.offset = json.at("offset");
   const std::optional<Digest> digest = digest_from(json.at("digest").get<std::string>());
   if (!digest) refuse(fmt::format("the digest of {} is not one", entry.tensor.path));
   entry.digest = *digest;
-  for (const ManifestFile& file : files) {
-    if (file.name != entry.file) continue;
-    const bool inside = entry.offset >= 0 && entry.tensor.bytes() <= file.bytes - entry.offset;
-    if (entry.tensor.bytes() > 0 && !inside) refuse(fmt::format("{} is not inside {}", entry.tensor.path, file.name));
-    return entry;
+  std::int64_t next_row = 0;
+  for (const Json& segment : json.at("segments")) {
+    entry.segments.push_back(segment_from(segment, entry.tensor, files));
+    if (entry.segments.back().first_row != next_row)
+      refuse(fmt::format("{} lacks row {}", entry.tensor.path, next_row));
+    next_row += entry.segments.back().rows;
   }
-  refuse(fmt::format("{} is in '{}', which is not among the files", entry.tensor.path, entry.file));
+  if (next_row != rows_of(entry.tensor.shape)) refuse(fmt::format("{} lacks row {}", entry.tensor.path, next_row));
+  return entry;
 }
 
 Manifest manifest_from(const Json& json) {

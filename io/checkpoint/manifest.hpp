@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "io/checkpoint/digest.hpp"
+#include "io/checkpoint/segments.hpp"
 #include "io/checkpoint/tensor.hpp"
 
 namespace tessera::io {
@@ -27,9 +28,9 @@ struct ManifestFile {
 };
 
 struct ManifestTensor {
-  std::string file;
+  std::string file;  ///< that shows the whole tensor
   LogicalTensor tensor;
-  std::int64_t offset = -1;  ///< of the first byte in the file, row-major from there; -1 when there are no elements
+  std::vector<Segment> segments;  ///< where its rows are, in order
   Digest digest;
 };
 

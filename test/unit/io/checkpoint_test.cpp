@@ -44,7 +44,10 @@ TEST(CheckpointTest, AnySplitLoadsIntoAnyOther) {
   std::set<std::vector<std::string>> digests;
   for (int writers = 1; writers <= 4; ++writers) {
     const TemporaryFolder folder;
-    run_ranks(writers, [&](Communicator& ranks) { save({folder.path(), 7, {}, 0, {}}, ranks, seed + ranks.size()); });
+    const int files = writers == 1 ? 1 : 2 * writers - 3;  // 1, 1, 3, 5
+    run_ranks(writers, [&](Communicator& ranks) {
+      save({folder.path(), 7, {}, 0, {}, files}, ranks, seed + static_cast<std::uint64_t>(ranks.size()));
+    });
     for (int readers = 1; readers <= 4; ++readers) {
       run_ranks(readers, [&](Communicator& ranks) {
         std::vector<std::string> passed_over;
@@ -101,7 +104,7 @@ TEST(CheckpointTest, FilesAreOrdinaryHdf5) {
     ASSERT_NE(dataset, nullptr) << tensor.path;
     EXPECT_EQ(dataset->element, hdf5::element_of(tensor.dtype));
     EXPECT_EQ(dataset->extents, std::vector(tensor.shape.begin(), tensor.shape.end()));
-    EXPECT_EQ(dataset->offset, reader.manifest().find(tensor.path)->offset);
+    EXPECT_EQ(dataset->offset, reader.manifest().find(tensor.path)->segments.at(0).offset);
   }
   const hdf5::FileLayout optimizer = hdf5::describe_file(folder / "step-00000003/optimizer.h5");
   EXPECT_EQ(optimizer.find("/optimizer/large")->offset % (1 << 20), 0) << "large tensors are aligned";
@@ -144,6 +147,52 @@ TEST(CheckpointTest, ReadableFromPythonAndH5dump) {
   if (std::system("command -v h5dump >/dev/null") == 0) {
     EXPECT_EQ(std::system(("h5dump " + file + " | grep -q '0.25, 3.14062'").c_str()), 0);
   }
+}
+
+TEST(CheckpointTest, SeveralFilesAreJoinedForOtherPrograms) {
+  if (std::system("/usr/bin/python3 -c 'import h5py' 2>/dev/null") != 0)
+    GTEST_SKIP() << "python3 with h5py is not here";
+  const TemporaryFolder folder;
+  const auto self = make_self_communicator();
+  const std::vector<LogicalTensor> tensors{{"/model/layers/a", {5, 2}, DType::f32, {"0", "1", "2", "3", "4"}},
+                                           {"/model/c", {}, DType::f64, {}},
+                                           {"/model/none", {0, 3}, DType::f32, {}}};
+  CheckpointWriter writer({folder.path(), 1, {}, 0, {}, 3}, *self);
+  writer.declare("model.h5", tensors);
+  const std::array<float, 10> a{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
+  const double c = 1.5;
+  const std::array<Piece, 2> pieces{Piece{0, whole({5, 2}), a.data(), dense_strides({5, 2})},
+                                    Piece{1, whole({}), &c, dense_strides({})}};
+  writer.write(pieces);
+  writer.commit();
+  for (const char* name : {"model.000.h5", "model.001.h5", "model.002.h5", "model.h5"})
+    EXPECT_TRUE(std::filesystem::exists(folder / "step-00000001" / name)) << name;
+  spill(folder / "read.py",
+        "import h5py, sys\n"
+        "f = h5py.File(sys.argv[1], 'r')\n"
+        "assert f['model/layers/a'][:].flatten().tolist() == list(range(10)), f['model/layers/a'][:]\n"
+        "assert list(f['model/layers/a'].attrs['stack']) == [b'0', b'1', b'2', b'3', b'4']\n"
+        "assert f['model/c'][()] == 1.5\n"
+        "assert f['model/none'].shape == (0, 3)\n");
+  const std::string file = (folder / "step-00000001/model.h5").native();
+  EXPECT_EQ(std::system(("cd / && /usr/bin/python3 " + (folder / "read.py").native() + " " + file).c_str()), 0);
+  std::filesystem::remove(folder / "step-00000001/model.001.h5");
+  expect_error(ErrorKind::not_found, "model.001.h5",
+               [&] { CheckpointReader(folder / "step-00000001", *self, Verify::sizes); });
+}
+
+TEST(CheckpointTest, RowsOfSegments) {
+  const auto text_of = [](const Shape& shape, int files) {
+    std::string text;
+    for (const Segment& segment : cut_rows(shape, segment_files("m.h5", files)))
+      text += segment.file + ":" + std::to_string(segment.first_row) + "+" + std::to_string(segment.rows) + " ";
+    return text;
+  };
+  EXPECT_EQ(text_of({7, 2}, 1), "m.h5:0+7 ");
+  EXPECT_EQ(text_of({7, 2}, 3), "m.000.h5:0+3 m.001.h5:3+3 m.002.h5:6+1 ");
+  EXPECT_EQ(text_of({4}, 3), "m.000.h5:0+2 m.001.h5:2+2 ");
+  EXPECT_EQ(text_of({0, 5}, 3), "m.000.h5:0+0 ");
+  EXPECT_EQ(text_of({}, 3), "m.000.h5:0+1 ");
 }
 
 TEST(CheckpointTest, KeepsTheNewestOnes) {
