@@ -51,11 +51,13 @@ struct StepOutcome {
   std::int64_t tokens = 0;   ///< valid ones
   double gradient_norm = 0;  ///< before clipping
   bool skipped = false;      ///< the gradient was not finite: weights and states are as before
+  friend bool operator==(const StepOutcome&, const StepOutcome&) = default;
 };
 
 struct EvaluationOutcome {
   double loss = 0;  ///< Σ token loss ÷ Σ valid tokens; 0 without tokens
   std::int64_t tokens = 0;
+  friend bool operator==(const EvaluationOutcome&, const EvaluationOutcome&) = default;
 };
 
 class Engine {

@@ -36,7 +36,7 @@ KernelTable all_kernels(Device& device) {
   return table;
 }
 
-void run_training(const TrainingCase& run, const std::function<void(Engine&, int)>& body) {
+void run_training(const TrainingCase& run, const std::function<void(Engine&, Communicator&)>& body) {
   const Mesh mesh(run.axes);
   run_ranks(mesh.size(), [&](Communicator& world) {
     HostDevice device(1);
@@ -46,8 +46,12 @@ void run_training(const TrainingCase& run, const std::function<void(Engine&, int
                    [](CallKind, std::int64_t, DType, int) { return std::int64_t{0}; }, run.executor});
     engine.connect();
     engine.allocate();
-    body(engine, world.rank());
+    body(engine, world);
   });
+}
+
+void run_training(const TrainingCase& run, const std::function<void(Engine&, int)>& body) {
+  run_training(run, [&](Engine& engine, Communicator& world) { body(engine, world.rank()); });
 }
 
 void set_reference_weights(Engine& engine) {

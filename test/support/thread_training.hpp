@@ -34,7 +34,10 @@ struct TrainingCase {
 /// Kernels of the host and of the optimizer modules.
 KernelTable all_kernels(Device& device);
 
-/// Runs `body(engine, rank)` on every rank of the case's mesh; engines are started.
+/// Runs `body(engine, world)` on every rank of the case's mesh; engines are started.
+void run_training(const TrainingCase& run, const std::function<void(Engine&, Communicator&)>& body);
+
+/// The same with the rank alone.
 void run_training(const TrainingCase& run, const std::function<void(Engine&, int)>& body);
 
 /// Every weight by the reference formulas.

@@ -1,0 +1,69 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  the tiny dense model of the acceptance cases, its data, and the check that two runs computed the same.
+// Used: acceptance tests.
+// Must not know: which case is tested.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "core/train/batch_source.hpp"
+#include "test/support/thread_training.hpp"
+
+namespace tessera::acceptance {
+
+/// 4 layers, hidden 64, 4 heads of 16, 2 key/value heads, SwiGLU 176, vocabulary 131 (a prime), 32 tokens, untied.
+ModelConfig tiny_dense();
+
+/// A GPT of that size: biases everywhere, layer norms, a tied table.
+ModelConfig tiny_gpt();
+
+/// A quarter of tiny_dense(), for cases about the loop and not about the model.
+ModelConfig tiniest();
+
+/// Random tokens. `g` is the number of a sample in the stream, `c` which data it is.
+class TokenSource final : public BatchSource {
+ public:
+  struct Options {
+    std::int64_t vocab = 0;
+    std::function<std::int64_t(std::int64_t g)> valid;    ///< so many targets count, the first ones
+    std::function<std::int64_t(std::int64_t g)> content;  ///< g -> c; empty: c = g
+    std::function<void(std::int64_t g, std::int64_t c)>
+        seen;  ///< called for each sample that a rank reads; may be empty
+  };
+
+  explicit TokenSource(Options options) : options_(std::move(options)) {}
+
+  void fill(std::int64_t first_sample, std::int64_t samples, const BatchView& view) override;
+  std::uint64_t digest(std::int64_t first_sample, std::int64_t samples) const override;
+
+ private:
+  std::int64_t content(std::int64_t g) const { return options_.content ? options_.content(g) : g; }
+
+  Options options_;
+};
+
+/// Targets of the eight samples of a batch that count: very unequal numbers.
+std::int64_t unequal(std::int64_t sample);
+
+/// One data axis of so many ranks.
+std::vector<Axis> data_axis(int ranks);
+
+/// What a run of some steps did.
+struct StepLog {
+  std::vector<StepOutcome> steps;       ///< equal on all ranks, which is checked
+  testing_support::Gathered gradients;  ///< of the first step
+  testing_support::Gathered weights;    ///< at the end
+};
+
+/// Trains `steps` steps with learning rate 1e-3 on the ranks of the case's mesh.
+StepLog train_steps(const testing_support::TrainingCase& run, std::int64_t steps,
+                    const std::function<std::int64_t(std::int64_t)>& valid);
+
+/// Whether a run computed what another one did, up to the order of sums. fp32: losses rel 1e-5, norms rel 1e-5 in the
+/// first step and 1e-4 later, gradients of the first step 1e-5 of their largest element. fp64: 1e-10.
+void expect_parity(const StepLog& actual, const StepLog& expected, DType dtype);
+
+}  // namespace tessera::acceptance
