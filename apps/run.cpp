@@ -142,6 +142,7 @@ Run::Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const O
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
   settings_ = unpack_settings(std::as_bytes(std::span(packed)));
+  (void)settings_.get<std::string>("model.preset");  // rank 0 has used it
   load_modules(ranks);
 }
 

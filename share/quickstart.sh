@@ -88,7 +88,8 @@ run() { # SECONDS COMMAND…: output to the log; fails loudly
 }
 train() { # SECONDS: trains on two ranks, resuming from what is there
   timeout -k 10 "$1" mpirun -n 2 --oversubscribe --bind-to none "$tessera" train "$run_file" \
-    --data.train="$folder/train.h5" --data.valid="$folder/valid.h5" --train.steps="$steps" \
+    --data.train="$folder/train.h5" --data.valid="$folder/valid.h5" \
+    --train.steps="$steps" --lr.warmup_steps=$((steps / 10)) \
     --checkpoint.dir="$checkpoints" --checkpoint.interval="$interval" --log.dir="$folder" >>"$log" 2>&1 </dev/null
 }
 ranks_below() { # PID: process ids of the ranks among its descendants, from /proc because a small system has no ps
@@ -166,8 +167,8 @@ sample=$(timeout -k 10 120 "$tessera" generate --checkpoint "$final" --prompt '#
   2>>"$log" </dev/null) || fail "generate ended with exit code $?"
 printf ' %d s\n' $((SECONDS - stage_begin))
 
-first_loss=$(head -n 1 "$metrics" | value_of loss)
-last_loss=$(tail -n 1 "$metrics" | value_of loss)
+first_loss=$(head -n 1 "$metrics" | value_of loss | LC_ALL=C xargs printf '%.2f')
+last_loss=$(tail -n 1 "$metrics" | value_of loss | LC_ALL=C xargs printf '%.2f')
 printf '\n%s\n\n' "$sample"
 cat <<END
 quickstart: loss $first_loss -> $last_loss nats per byte (guessing: 5.55) in $steps steps; $((SECONDS / 60)) min $((SECONDS % 60)) s in all
