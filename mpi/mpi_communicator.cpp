@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
+#include <fmt/core.h>
+
+#include <algorithm>
 #include <array>
 #include <climits>
 #include <numeric>
 #include <utility>
-
-#include <fmt/core.h>
 
 #include "core/base/error.hpp"
 #include "core/comm/slot_pool.hpp"
@@ -45,6 +46,11 @@ std::vector<int> world_ranks_of(MPI_Comm comm) {
   return ranks;
 }
 
+bool is_on_node(std::span<const int> ranks, const std::vector<int>& ranks_of_node) {
+  return std::all_of(ranks.begin(), ranks.end(),
+                     [&](int rank) { return std::binary_search(ranks_of_node.begin(), ranks_of_node.end(), rank); });
+}
+
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(UniqueComm comm, std::shared_ptr<Progress> progress, const CommunicatorOptions& options)
@@ -52,6 +58,9 @@ class MpiCommunicator final : public Communicator {
         comm_(std::move(comm)),
         progress_(std::move(progress)),
         options_(options) {
+    if (size() > 1 && options_.memory != nullptr && is_on_node(world_ranks(), options_.memory->world_ranks())) {
+      group_ = std::make_unique<NodeGroup>(options_.memory, comm_.get(), rank(), world_ranks());
+    }
     progress_->reserve(calls_.size());
     for (PostedCall& call : calls_) {
       call.reserve(size());
@@ -73,30 +82,36 @@ class MpiCommunicator final : public Communicator {
  private:
   Work do_all_reduce(View inout, ReduceOp op, const CallContext& context) override {
     return collective(
-        [&](PostedCall& call, const Members& m) { call.start_all_reduce(m, inout, op, context.workspace); });
+        {.kind = CallKind::all_reduce, .op = op, .in = inout, .out = inout, .workspace = context.workspace});
   }
   Work do_reduce_scatter(ConstView in, View out, std::span<const std::int64_t> counts, ReduceOp op,
                          const CallContext& context) override {
-    return collective([&](PostedCall& call, const Members& m) {
-      call.start_reduce_scatter(m, in, out, counts, op, context.workspace);
-    });
+    return collective({.kind = CallKind::reduce_scatter,
+                       .op = op,
+                       .in = in,
+                       .out = out,
+                       .receive_counts = counts,
+                       .workspace = context.workspace});
   }
   Work do_all_gather(ConstView in, View out, std::span<const std::int64_t> counts, const CallContext&) override {
-    return collective([&](PostedCall& call, const Members& m) { call.start_all_gather(m, in, out, counts); });
+    return collective({.kind = CallKind::all_gather, .in = in, .out = out, .receive_counts = counts});
   }
   Work do_all_to_all(ConstView in, std::span<const std::int64_t> send_counts, View out,
                      std::span<const std::int64_t> receive_counts, const CallContext&) override {
-    return collective(
-        [&](PostedCall& call, const Members& m) { call.start_all_to_all(m, in, send_counts, out, receive_counts); });
+    return collective({.kind = CallKind::all_to_all,
+                       .in = in,
+                       .out = out,
+                       .send_counts = send_counts,
+                       .receive_counts = receive_counts});
   }
   Work do_broadcast(View inout, int root, const CallContext&) override {
-    return collective([&](PostedCall& call, const Members& m) { call.start_broadcast(m, inout, root); });
+    return collective({.kind = CallKind::broadcast, .in = inout, .out = inout, .peer = root});
   }
   Work do_send(ConstView in, int to, const CallContext&) override {
-    return post(k_message_tag, [&](PostedCall& call, const Members& m) { call.start_send(m, in, to); });
+    return post({.kind = CallKind::send, .in = in, .peer = to}, k_message_tag);
   }
   Work do_receive(View out, int from, const CallContext&) override {
-    return post(k_message_tag, [&](PostedCall& call, const Members& m) { call.start_receive(m, out, from); });
+    return post({.kind = CallKind::receive, .out = out, .peer = from}, k_message_tag);
   }
 
   void do_barrier() override {
@@ -141,17 +156,17 @@ class MpiCommunicator final : public Communicator {
     }
   }
 
-  template <class Start>
-  Work collective(const Start& start) {
-    return post(static_cast<int>(collectives_++ % k_collective_tags), start);
+  Work collective(const Request& request) {
+    return post(request, static_cast<int>(collectives_++ % k_collective_tags));
   }
 
-  template <class Start>
-  Work post(int tag, const Start& start) {
+  Work post(const Request& request, int tag) {
     const Members members{rank(), size(), {comm_.get(), tag, options_.piece_bytes}};
+    NodeGroup* group = DirectCall::serves(request.kind) ? group_.get() : nullptr;
+    const std::uint64_t number = group == nullptr ? 0 : direct_calls_++;
     const int slot = slots_.acquire();
     PostedCall& call = calls_[static_cast<std::size_t>(slot)];
-    if (progress_->post(call, [&] { start(call, members); })) {
+    if (progress_->post(call, [&] { call.start(members, request, group, number); })) {
       slots_.release(slot);
       call.throw_if_failed();
       return {};
@@ -176,6 +191,8 @@ class MpiCommunicator final : public Communicator {
   UniqueComm comm_;
   std::shared_ptr<Progress> progress_;
   CommunicatorOptions options_;
+  std::unique_ptr<NodeGroup> group_;  // of members that read each other's memory; else null
+  std::uint64_t direct_calls_ = 0;
   SlotPool slots_;
   std::array<PostedCall, k_slots> calls_;
   std::uint32_t collectives_ = 0;

@@ -49,6 +49,7 @@ void PostedCall::reserve(int members) {
   firsts_.reserve(n);
   counts_.reserve(n);
   inputs_.reserve(n);
+  direct_.reserve(members);
 }
 
 void PostedCall::cut_evenly(std::int64_t count) {
@@ -77,38 +78,49 @@ void PostedCall::cut_not(std::int64_t count) {
   counts_.assign(static_cast<std::size_t>(members_.size), count);
 }
 
-void PostedCall::start_all_reduce(const Members& members, View inout, ReduceOp op, std::span<std::byte> workspace) {
+void PostedCall::start(const Members& members, const Request& request, NodeGroup* group, std::uint64_t call) {
   members_ = members;
-  const bool direct = is_direct(CallKind::all_reduce, inout.count, inout.dtype);
-  direct ? cut_not(inout.count) : cut_evenly(inout.count);
-  Reduction reduction;
-  reduction.in = static_cast<const std::byte*>(inout.data);
-  reduction.out = static_cast<std::byte*>(inout.data) + first_of(members.rank) * size_of(inout.dtype);
-  reduction.op = op;
-  reduction.dtype = inout.dtype;
-  reduction.segment = reduction_segment(CallKind::all_reduce, inout.count, inout.dtype, members.size);
-  reduction.gathers = !direct;
-  reduction.workspace = workspace;
-  start_reduction(reduction);
+  request_ = request;
+  if (group != nullptr) {
+    direct_.start(*group, request, call);
+    step_ = Step::direct;
+  } else {
+    start_messages();
+  }
 }
 
-void PostedCall::start_reduce_scatter(const Members& members, ConstView in, View out,
-                                      std::span<const std::int64_t> counts, ReduceOp op,
-                                      std::span<std::byte> workspace) {
-  members_ = members;
-  cut_by(counts);
-  Reduction reduction;
-  reduction.in = static_cast<const std::byte*>(in.data);
-  reduction.out = static_cast<std::byte*>(out.data);
-  reduction.op = op;
-  reduction.dtype = in.dtype;
-  reduction.segment = reduction_segment(CallKind::reduce_scatter, in.count, in.dtype, members.size);
-  reduction.workspace = workspace;
-  start_reduction(reduction);
+void PostedCall::start_messages() {
+  step_ = Step::exchange;
+  switch (request_.kind) {
+    case CallKind::all_reduce:
+      return start_all_reduce();
+    case CallKind::reduce_scatter:
+      cut_by(request_.receive_counts);
+      return start_reduction(false, out());
+    case CallKind::all_gather:
+      return start_all_gather();
+    case CallKind::all_to_all:
+      return start_all_to_all();
+    case CallKind::broadcast:
+      return start_broadcast();
+    case CallKind::send:
+      return messages_.send(members_.route, in(), request_.in.count * element_bytes(), request_.peer);
+    default:
+      return messages_.receive(members_.route, out(), request_.out.count * element_bytes(), request_.peer);
+  }
 }
 
-void PostedCall::start_reduction(const Reduction& reduction) {
-  reduction_ = reduction;
+void PostedCall::start_all_reduce() {
+  const bool direct = is_direct(CallKind::all_reduce, request_.in.count, request_.in.dtype);
+  direct ? cut_not(request_.in.count) : cut_evenly(request_.in.count);
+  start_reduction(!direct, out() + first_of(members_.rank) * element_bytes());
+}
+
+void PostedCall::start_reduction(bool gathers, std::byte* out) {
+  reduction_ = {};
+  reduction_.out = out;
+  reduction_.gathers = gathers;
+  reduction_.segment = reduction_segment(request_.kind, request_.in.count, request_.in.dtype, members_.size);
   const std::int64_t longest = *std::max_element(counts_.begin(), counts_.end());
   reduction_.rounds = longest == 0 ? 0 : ceil_div(longest, reduction_.segment);
   step_ = Step::reduce;
@@ -123,11 +135,11 @@ std::int64_t PostedCall::in_round(int member) const {
 
 std::byte* PostedCall::received_from(int member) const {
   const std::int64_t place = member < members_.rank ? member : member - 1;
-  return reduction_.workspace.data() + place * reduction_.segment * size_of(reduction_.dtype);
+  return request_.workspace.data() + place * reduction_.segment * element_bytes();
 }
 
 void PostedCall::post_round() {
-  const std::int64_t bytes = size_of(reduction_.dtype);
+  const std::int64_t bytes = element_bytes();
   const std::int64_t done = reduction_.round * reduction_.segment;
   for (int step = 1; step < members_.size; ++step) {
     const int from = (members_.rank + members_.size - step) % members_.size;
@@ -135,84 +147,73 @@ void PostedCall::post_round() {
   }
   for (int step = 1; step < members_.size; ++step) {
     const int to = (members_.rank + step) % members_.size;
-    messages_.send(members_.route, reduction_.in + (first_of(to) + done) * bytes, in_round(to) * bytes, to);
+    messages_.send(members_.route, in() + (first_of(to) + done) * bytes, in_round(to) * bytes, to);
   }
 }
 
 void PostedCall::add_round() {
-  const std::int64_t done = reduction_.round * reduction_.segment * size_of(reduction_.dtype);
-  const std::int64_t own = first_of(members_.rank) * size_of(reduction_.dtype) + done;
+  const std::int64_t done = reduction_.round * reduction_.segment * element_bytes();
+  const std::int64_t own = first_of(members_.rank) * element_bytes() + done;
   inputs_.clear();
   for (int member = 0; member < members_.size; ++member) {
-    inputs_.push_back(member == members_.rank ? reduction_.in + own : received_from(member));
+    inputs_.push_back(member == members_.rank ? in() + own : received_from(member));
   }
   const std::array<void*, 1> outputs{reduction_.out + done};
-  reduce_in_order(inputs_, 0, outputs, 0, in_round(members_.rank), reduction_.dtype, reduction_.op);
+  reduce_in_order(inputs_, 0, outputs, 0, in_round(members_.rank), request_.in.dtype, request_.op);
 }
 
-void PostedCall::start_all_gather(const Members& members, ConstView in, View out,
-                                  std::span<const std::int64_t> counts) {
-  members_ = members;
-  cut_by(counts);
-  const std::int64_t bytes = size_of(in.dtype);
-  auto* all = static_cast<std::byte*>(out.data);
-  post_gather(static_cast<const std::byte*>(in.data), all, bytes);
-  copy(in.data, all + first_of(members.rank) * bytes, in.count * bytes);
-  step_ = Step::exchange;
+void PostedCall::start_all_gather() {
+  cut_by(request_.receive_counts);
+  post_gather(in(), out());
+  copy(in(), out() + first_of(members_.rank) * element_bytes(), request_.in.count * element_bytes());
 }
 
-void PostedCall::post_gather(const std::byte* own, std::byte* all, std::int64_t element_bytes) {
+void PostedCall::post_gather(const std::byte* own, std::byte* all) {
+  const std::int64_t bytes = element_bytes();
   for (int step = 1; step < members_.size; ++step) {
     const int from = (members_.rank + members_.size - step) % members_.size;
-    messages_.receive(members_.route, all + first_of(from) * element_bytes, count_of(from) * element_bytes, from);
+    messages_.receive(members_.route, all + first_of(from) * bytes, count_of(from) * bytes, from);
   }
   for (int step = 1; step < members_.size; ++step) {
     const int to = (members_.rank + step) % members_.size;
-    messages_.send(members_.route, own, count_of(members_.rank) * element_bytes, to);
+    messages_.send(members_.route, own, count_of(members_.rank) * bytes, to);
   }
 }
 
-void PostedCall::start_all_to_all(const Members& members, ConstView in, std::span<const std::int64_t> send_counts,
-                                  View out, std::span<const std::int64_t> receive_counts) {
-  members_ = members;
-  const std::int64_t bytes = size_of(in.dtype);
-  cut_by(receive_counts);
-  for (int from = 0; from < members.size; ++from) {
-    if (from != members.rank) {
-      messages_.receive(members.route, static_cast<std::byte*>(out.data) + first_of(from) * bytes,
-                        count_of(from) * bytes, from);
+void PostedCall::start_all_to_all() {
+  const std::int64_t bytes = element_bytes();
+  cut_by(request_.receive_counts);
+  for (int from = 0; from < members_.size; ++from) {
+    if (from != members_.rank) {
+      messages_.receive(members_.route, out() + first_of(from) * bytes, count_of(from) * bytes, from);
     }
   }
-  const std::int64_t own_place = first_of(members.rank) * bytes;
-  cut_by(send_counts);
-  for (int step = 1; step < members.size; ++step) {
-    const int to = (members.rank + step) % members.size;
-    messages_.send(members.route, static_cast<const std::byte*>(in.data) + first_of(to) * bytes, count_of(to) * bytes,
-                   to);
+  std::byte* own = out() + first_of(members_.rank) * bytes;
+  cut_by(request_.send_counts);
+  for (int step = 1; step < members_.size; ++step) {
+    const int to = (members_.rank + step) % members_.size;
+    messages_.send(members_.route, in() + first_of(to) * bytes, count_of(to) * bytes, to);
   }
-  copy(static_cast<const std::byte*>(in.data) + first_of(members.rank) * bytes,
-       static_cast<std::byte*>(out.data) + own_place, count_of(members.rank) * bytes);
-  step_ = Step::exchange;
+  copy(in() + first_of(members_.rank) * bytes, own, count_of(members_.rank) * bytes);
 }
 
 // A binomial tree: counted from the root, member r receives from r without its lowest set bit, and sends to r plus
 // every power of two below that bit.
-void PostedCall::start_broadcast(const Members& members, View inout, int root) {
-  members_ = members;
-  broadcast_ = inout;
-  root_ = root;
-  const int relative = (members.rank + members.size - root) % members.size;
+void PostedCall::start_broadcast() {
+  const int root = request_.peer;
+  const int relative = (members_.rank + members_.size - root) % members_.size;
   if (relative == 0) {
     post_broadcast();
     return;
   }
-  const int parent = (relative & (relative - 1)) + root;
-  messages_.receive(members.route, inout.data, inout.count * size_of(inout.dtype), parent % members.size);
+  const int parent = ((relative & (relative - 1)) + root) % members_.size;
+  messages_.receive(members_.route, out(), request_.out.count * element_bytes(), parent);
   step_ = Step::receive_broadcast;
 }
 
 void PostedCall::post_broadcast() {
-  const int relative = (members_.rank + members_.size - root_) % members_.size;
+  const int root = request_.peer;
+  const int relative = (members_.rank + members_.size - root) % members_.size;
   const int below = relative == 0 ? members_.size : relative & -relative;
   int largest = 1;
   while (2 * largest < below) {
@@ -221,26 +222,16 @@ void PostedCall::post_broadcast() {
   // The farthest first: it has the longest way still to go.
   for (int distance = largest; distance > 0; distance /= 2) {
     if (distance < below && relative + distance < members_.size) {
-      messages_.send(members_.route, broadcast_.data, broadcast_.count * size_of(broadcast_.dtype),
-                     (relative + distance + root_) % members_.size);
+      messages_.send(members_.route, out(), request_.out.count * element_bytes(),
+                     (relative + distance + root) % members_.size);
     }
   }
   step_ = Step::exchange;
 }
 
-void PostedCall::start_send(const Members& members, ConstView in, int to) {
-  messages_.send(members.route, in.data, in.count * size_of(in.dtype), to);
-  step_ = Step::exchange;
-}
-
-void PostedCall::start_receive(const Members& members, View out, int from) {
-  messages_.receive(members.route, out.data, out.count * size_of(out.dtype), from);
-  step_ = Step::exchange;
-}
-
 bool PostedCall::advance() noexcept {
   try {
-    while (step_ != Step::done && messages_.test()) {
+    while (step_ != Step::done && step_is_over()) {
       finish_step();
     }
   } catch (...) {  // kept for the one who waits for this call: another's wait may have come here
@@ -249,6 +240,17 @@ bool PostedCall::advance() noexcept {
     step_ = Step::done;
   }
   return step_ == Step::done;
+}
+
+bool PostedCall::step_is_over() {
+  if (step_ == Step::direct) {
+    const DirectCall::Outcome outcome = direct_.advance();
+    if (outcome != DirectCall::Outcome::refused) {
+      return outcome == DirectCall::Outcome::done;
+    }
+    start_messages();
+  }
+  return messages_.test();
 }
 
 void PostedCall::throw_if_failed() {
@@ -271,8 +273,7 @@ void PostedCall::finish_step() {
       }
       step_ = reduction_.gathers ? Step::gather : Step::done;
       if (reduction_.gathers) {
-        auto* all = reduction_.out - first_of(members_.rank) * size_of(reduction_.dtype);
-        post_gather(reduction_.out, all, size_of(reduction_.dtype));
+        post_gather(reduction_.out, out());
       }
       return;
     default:

@@ -8,11 +8,11 @@
 
 #include <cstdint>
 #include <exception>
-#include <span>
 #include <vector>
 
-#include "core/comm/communicator.hpp"
+#include "mpi/direct_call.hpp"
 #include "mpi/messages.hpp"
+#include "mpi/request.hpp"
 
 namespace tessera::mpi {
 
@@ -26,7 +26,7 @@ struct Members {
 /// Elements of a segment: the unit in which parts are exchanged and added, so that the workspace stays small.
 std::int64_t reduction_segment(CallKind kind, std::int64_t count, DType dtype, int members);
 
-/// A state machine: start_… posts the first messages, advance() does what is possible without waiting.
+/// A state machine: start() posts, advance() does what is possible without waiting.
 ///
 /// A sum is formed where its part belongs: every member sends each other one that one's part as bytes, adds what it
 /// receives to its own in the order of ranks, and, for an all-reduce, sends the result to all. Parts longer than a
@@ -37,15 +37,8 @@ class PostedCall {
   /// none.
   void reserve(int members);
 
-  void start_all_reduce(const Members& members, View inout, ReduceOp op, std::span<std::byte> workspace);
-  void start_reduce_scatter(const Members& members, ConstView in, View out, std::span<const std::int64_t> counts,
-                            ReduceOp op, std::span<std::byte> workspace);
-  void start_all_gather(const Members& members, ConstView in, View out, std::span<const std::int64_t> counts);
-  void start_all_to_all(const Members& members, ConstView in, std::span<const std::int64_t> send_counts, View out,
-                        std::span<const std::int64_t> receive_counts);
-  void start_broadcast(const Members& members, View inout, int root);
-  void start_send(const Members& members, ConstView in, int to);
-  void start_receive(const Members& members, View out, int from);
+  /// Posts the call. With a group it is call number `call` of that group, and messages are its second choice.
+  void start(const Members& members, const Request& request, NodeGroup* group, std::uint64_t call);
 
   /// True when the call is done, from then on: also when it failed.
   bool advance() noexcept;
@@ -54,17 +47,14 @@ class PostedCall {
   void throw_if_failed();
 
  private:
-  enum class Step : std::uint8_t { exchange, reduce, gather, receive_broadcast, done };
+  enum class Step : std::uint8_t { direct, exchange, reduce, gather, receive_broadcast, done };
+  /// Progress of a sum by messages.
   struct Reduction {
-    const std::byte* in = nullptr;
     std::byte* out = nullptr;  // place of the own part
-    ReduceOp op = ReduceOp::sum;
-    DType dtype = DType::f32;
     std::int64_t segment = 0;
     std::int64_t rounds = 0;
     std::int64_t round = 0;
     bool gathers = false;
-    std::span<std::byte> workspace;
   };
 
   void cut_evenly(std::int64_t count);
@@ -75,20 +65,29 @@ class PostedCall {
   std::int64_t in_round(int member) const;
   std::byte* received_from(int member) const;
 
-  void start_reduction(const Reduction& reduction);
+  void start_messages();
+  void start_all_reduce();
+  void start_reduction(bool gathers, std::byte* out);
+  void start_all_gather();
+  void start_all_to_all();
+  void start_broadcast();
   void post_round();
   void add_round();
-  void post_gather(const std::byte* own, std::byte* all, std::int64_t element_bytes);
+  void post_gather(const std::byte* own, std::byte* all);
   void post_broadcast();
+  bool step_is_over();
   void finish_step();
+  std::int64_t element_bytes() const { return size_of(request_.in.dtype); }
+  const std::byte* in() const { return static_cast<const std::byte*>(request_.in.data); }
+  std::byte* out() const { return static_cast<std::byte*>(request_.out.data); }
 
   Members members_;
+  Request request_;
   Step step_ = Step::done;
+  DirectCall direct_;
   Messages messages_;
   std::exception_ptr error_;
   Reduction reduction_;
-  View broadcast_;
-  int root_ = 0;
   // Each member's part: first element and count.
   std::vector<std::int64_t> firsts_;
   std::vector<std::int64_t> counts_;

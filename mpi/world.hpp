@@ -11,6 +11,7 @@
 
 #include "core/comm/communicator.hpp"
 #include "mpi/environment.hpp"
+#include "mpi/node_memory.hpp"
 #include "mpi/threads.hpp"
 
 namespace tessera::mpi {
@@ -18,6 +19,10 @@ namespace tessera::mpi {
 struct CommunicatorOptions {
   /// Largest single message; longer ones are cut. At most 2^31 - 1, what MPI 3 can count. Equal on all ranks.
   std::int64_t piece_bytes = std::int64_t{1} << 30;
+
+  /// Where groups of one node find each other's data, on all ranks or on none. Collective calls on data that lie
+  /// elsewhere, and all calls without it, go by messages.
+  std::shared_ptr<NodeMemory> memory;
 };
 
 /// Collective. The communicator, and all that are split from it, must end before the environment does. While a rank

@@ -69,8 +69,8 @@ TEST_P(CommunicatorContract, SumsOf16BitsAreRoundedOnce) {
   on_ranks([](Communicator& communicator, Calls& calls) {
     const int ranks = communicator.size();
     // A running bf16 sum would stay at 256 (f16: 2048), whose neighbour is 2 away.
-    std::vector<BFloat16> bf16(3, BFloat16(communicator.rank() == 0 ? 256.0F : 1.0F));
-    std::vector<Float16> f16(3, Float16(communicator.rank() == 0 ? 2048.0F : 1.0F));
+    Values<BFloat16> bf16(3, BFloat16(communicator.rank() == 0 ? 256.0F : 1.0F));
+    Values<Float16> f16(3, Float16(communicator.rank() == 0 ? 2048.0F : 1.0F));
     communicator.all_reduce(view(bf16), ReduceOp::sum, calls.context(CallKind::all_reduce, 3, DType::bf16)).wait();
     communicator.all_reduce(view(f16), ReduceOp::sum, calls.context(CallKind::all_reduce, 3, DType::f16)).wait();
     EXPECT_EQ(bf16[2].bits, float_to_bf16(255.0F + static_cast<float>(ranks)));
@@ -81,7 +81,7 @@ TEST_P(CommunicatorContract, SumsOf16BitsAreRoundedOnce) {
 TEST_P(CommunicatorContract, MaximumKeepsNaN) {
   on_ranks([](Communicator& communicator, Calls& calls) {
     for (int bad = 0; bad < communicator.size(); ++bad) {
-      std::vector<float> values{communicator.rank() == bad ? NAN : 1.0F, static_cast<float>(communicator.rank())};
+      Values<float> values{communicator.rank() == bad ? NAN : 1.0F, static_cast<float>(communicator.rank())};
       communicator.all_reduce(view(values), ReduceOp::max, calls.context(CallKind::all_reduce, 2)).wait();
       EXPECT_TRUE(std::isnan(values[0])) << bad;
       EXPECT_EQ(values[1], static_cast<float>(communicator.size() - 1));
@@ -99,7 +99,7 @@ TEST_P(CommunicatorContract, ReduceScatterWithUnevenCounts) {
       const auto expected = reduced<T>(communicator.size(), mine, ReduceOp::sum, first);
       auto in = elements<T>(communicator.rank(), total);
       const auto before = in;
-      std::vector<T> out(static_cast<std::size_t>(mine));
+      Values<T> out(static_cast<std::size_t>(mine));
       const auto context = calls.context(CallKind::reduce_scatter, total, dtype_of<T>);
       communicator.reduce_scatter(view(in), view(out), counts, ReduceOp::sum, context).wait();
       EXPECT_TRUE(same_bits(out, expected)) << name_of(dtype_of<T>);
@@ -114,7 +114,7 @@ TEST_P(CommunicatorContract, AllGatherWithUnevenCounts) {
   on_ranks([](Communicator& communicator, Calls& calls) {
     for_each_element_type([&]<class T>(T) {
       const Counts counts = uneven_counts(communicator.size(), 257);
-      std::vector<T> expected;
+      Values<T> expected;
       for (int member = 0; member < communicator.size(); ++member) {
         const auto theirs = elements<T>(member, counts[static_cast<std::size_t>(member)]);
         expected.insert(expected.end(), theirs.begin(), theirs.end());
@@ -122,10 +122,10 @@ TEST_P(CommunicatorContract, AllGatherWithUnevenCounts) {
       const std::int64_t first = first_of(counts, communicator.rank());
       auto mine = elements<T>(communicator.rank(), counts[static_cast<std::size_t>(communicator.rank())]);
       const auto context = calls.context(CallKind::all_gather, std::ssize(mine), dtype_of<T>);
-      std::vector<T> out(expected.size());
+      Values<T> out(expected.size());
       communicator.all_gather(view(mine), view(out), counts, context).wait();
       EXPECT_TRUE(same_bits(out, expected)) << name_of(dtype_of<T>);
-      std::vector<T> in_place(expected.size());
+      Values<T> in_place(expected.size());
       std::copy(mine.begin(), mine.end(), in_place.begin() + first);
       communicator.all_gather(part(in_place, first, std::ssize(mine)), view(in_place), counts, context).wait();
       EXPECT_TRUE(same_bits(in_place, expected)) << "in place";
@@ -142,8 +142,8 @@ TEST_P(CommunicatorContract, AllToAllWithUnevenCounts) {
     for_each_element_type([&]<class T>(T) {
       Counts send_counts;
       Counts receive_counts;
-      std::vector<T> in;
-      std::vector<T> expected;
+      Values<T> in;
+      Values<T> expected;
       for (int member = 0; member < ranks; ++member) {
         send_counts.push_back(count(communicator.rank(), member));
         receive_counts.push_back(count(member, communicator.rank()));
@@ -152,7 +152,7 @@ TEST_P(CommunicatorContract, AllToAllWithUnevenCounts) {
         in.insert(in.end(), sent.begin(), sent.end());
         expected.insert(expected.end(), received.begin(), received.end());
       }
-      std::vector<T> out(expected.size());
+      Values<T> out(expected.size());
       const auto context = calls.context(CallKind::all_to_all, std::ssize(in), dtype_of<T>);
       communicator.all_to_all(view(in), send_counts, view(out), receive_counts, context).wait();
       EXPECT_TRUE(same_bits(out, expected)) << name_of(dtype_of<T>);
@@ -181,8 +181,8 @@ TEST_P(CommunicatorContract, MessagesOfAPairArriveInOrder) {
     // Small and large messages mixed; each rank sends to all, receives from all.
     constexpr int k_messages = 6;
     const auto count = [](int message) { return std::int64_t{message % 2 == 0 ? 3 : 20000} + message; };
-    std::vector<std::vector<float>> sent;
-    std::vector<std::vector<float>> received;
+    std::vector<Values<float>> sent;
+    std::vector<Values<float>> received;
     std::vector<Work> works;
     sent.reserve(100);
     received.reserve(100);
@@ -219,7 +219,7 @@ TEST_P(CommunicatorContract, SmallSendsOfARingMayBeWaitedForFirst) {
     const int left = (communicator.rank() + communicator.size() - 1) % communicator.size();
     for (int round = 0; round < 10; ++round) {
       auto mine = elements<float>(communicator.rank(), 100, round);
-      std::vector<float> theirs(100);
+      Values<float> theirs(100);
       communicator.send(view(mine), right, calls.context(CallKind::send)).wait();
       communicator.receive(view(theirs), left, calls.context(CallKind::receive)).wait();
       EXPECT_TRUE(same_bits(theirs, elements<float>(left, 100, round))) << round;
@@ -231,7 +231,7 @@ TEST_P(CommunicatorContract, ManyCallsMayBeOutstanding) {
   on_ranks([](Communicator& communicator, Calls& calls) {
     constexpr int k_calls = Communicator::k_slots;
     for (const bool backwards : {false, true}) {
-      std::vector<std::vector<float>> values;
+      std::vector<Values<float>> values;
       std::vector<Work> works;
       for (int call = 0; call < k_calls; ++call) {
         values.push_back(elements<float>(communicator.rank(), 50 + call, call));
@@ -307,7 +307,7 @@ TEST_P(CommunicatorContract, SplitGroupsByColourAndOrdersByKey) {
 
     // The parts work, and so do parts of parts with equal keys (order of ranks).
     Calls calls(*half);
-    std::vector<float> sum{static_cast<float>(1 << communicator.rank())};
+    Values<float> sum{static_cast<float>(1 << communicator.rank())};
     half->all_reduce(view(sum), ReduceOp::sum, calls.context(CallKind::all_reduce, 1)).wait();
     float expected_sum = 0;
     for (const int rank : expected) {
@@ -340,7 +340,7 @@ TEST_P(CommunicatorContract, CountsCallsAndBytesHandedOver) {
   on_ranks([](Communicator& communicator, Calls& calls) {
     const std::int64_t calls_before = communicator.calls();
     const std::int64_t bytes_before = communicator.bytes();
-    std::vector<float> values(6);
+    Values<float> values(6);
     communicator.all_reduce(view(values), ReduceOp::sum, calls.context(CallKind::all_reduce, 6)).wait();
     communicator.broadcast(view(values), 0, calls.context(CallKind::broadcast, 6)).wait();
     communicator.barrier();
@@ -360,8 +360,8 @@ TEST_P(CommunicatorContract, WrongArgumentsAreRefusedBeforeAnythingIsSent) {
         EXPECT_THAT(error.what(), testing::HasSubstr(words));
       }
     };
-    std::vector<float> values(4);
-    std::vector<double> doubles(4);
+    Values<float> values(4);
+    Values<double> doubles(4);
     const Counts ones(static_cast<std::size_t>(communicator.size()), 1);
     const Counts too_many(static_cast<std::size_t>(communicator.size()) + 1, 1);
     const auto context = calls.context(CallKind::all_reduce, 4);

@@ -17,6 +17,7 @@
 
 #include "core/base/half.hpp"
 #include "core/comm/communicator.hpp"
+#include "core/device/host_memory.hpp"
 #include "test/support/immediate_stream.hpp"
 
 namespace tessera::test {
@@ -31,6 +32,34 @@ struct RankRunner {
 inline void PrintTo(const RankRunner& runner, std::ostream* out) {
   *out << runner.name;
 }
+
+/// Where buffers are taken from while it is set: memory with properties that an implementation looks for.
+inline HostMemory*& buffer_memory() {
+  static HostMemory* memory = nullptr;
+  return memory;
+}
+
+template <class T>
+struct BufferAllocator {
+  using value_type = T;
+  BufferAllocator() = default;
+  template <class U>
+  BufferAllocator(const BufferAllocator<U>&) {}
+  T* allocate(std::size_t count) {
+    HostMemory* memory = buffer_memory();
+    const std::size_t bytes = count * sizeof(T);
+    return static_cast<T*>(memory == nullptr ? ::operator new(bytes)
+                                             : memory->allocate(static_cast<std::int64_t>(bytes)));
+  }
+  void deallocate(T* data, std::size_t) {
+    buffer_memory() == nullptr ? ::operator delete(data) : buffer_memory()->release(data);
+  }
+  friend bool operator==(const BufferAllocator&, const BufferAllocator&) { return true; }
+};
+
+/// What calls read and write.
+template <class T>
+using Values = std::vector<T, BufferAllocator<T>>;
 
 /// What a rank needs to make calls: a stream, and workspaces that live until their calls are done.
 class Calls {
@@ -52,11 +81,11 @@ class Calls {
 };
 
 template <class T>
-View view(std::vector<T>& values) {
+View view(Values<T>& values) {
   return {values.data(), std::ssize(values), dtype_of<T>};
 }
 template <class T>
-View part(std::vector<T>& values, std::int64_t first, std::int64_t count) {
+View part(Values<T>& values, std::int64_t first, std::int64_t count) {
   return {values.data() + first, count, dtype_of<T>};
 }
 
@@ -86,8 +115,8 @@ T element_of(int rank, std::int64_t element) {
 }
 
 template <class T>
-std::vector<T> elements(int rank, std::int64_t count, std::int64_t first = 0) {
-  std::vector<T> values;
+Values<T> elements(int rank, std::int64_t count, std::int64_t first = 0) {
+  Values<T> values;
   for (std::int64_t e = 0; e < count; ++e) {
     values.push_back(element_of<T>(rank, first + e));
   }
@@ -96,9 +125,9 @@ std::vector<T> elements(int rank, std::int64_t count, std::int64_t first = 0) {
 
 /// The serial sum (max) over ranks 0 .. ranks-1, by definition: in order, in fp32 for 16-bit floats, rounded once.
 template <class T>
-std::vector<T> reduced(int ranks, std::int64_t count, ReduceOp op, std::int64_t first = 0) {
+Values<T> reduced(int ranks, std::int64_t count, ReduceOp op, std::int64_t first = 0) {
   using Wide = std::conditional_t<std::is_integral_v<T>, std::uint64_t, std::conditional_t<sizeof(T) == 2, float, T>>;
-  std::vector<T> result;
+  Values<T> result;
   for (std::int64_t e = 0; e < count; ++e) {
     if (op == ReduceOp::max) {
       T largest = element_of<T>(0, first + e);
@@ -126,7 +155,7 @@ std::vector<T> reduced(int ranks, std::int64_t count, ReduceOp op, std::int64_t 
 
 /// Equal bit by bit; false also when the sizes differ.
 template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+bool same_bits(const Values<T>& a, const Values<T>& b) {
   return a.size() == b.size() && (a.empty() || std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0);
 }
 

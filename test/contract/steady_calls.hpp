@@ -20,9 +20,9 @@ inline std::int64_t allocations_of_steady_calls(Communicator& communicator) {
   const int ranks = communicator.size();
   const std::int64_t total = 3000 * ranks;
   const std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks), 3000);
-  std::vector<float> all(static_cast<std::size_t>(total));
-  std::vector<float> mine(3000);
-  std::vector<float> out(static_cast<std::size_t>(total));
+  Values<float> all(static_cast<std::size_t>(total));
+  Values<float> mine(3000);
+  Values<float> out(static_cast<std::size_t>(total));
   Calls calls(communicator);
   const auto reduce = calls.context(CallKind::all_reduce, total);
   const auto scatter = calls.context(CallKind::reduce_scatter, total);
