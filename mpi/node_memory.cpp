@@ -199,4 +199,17 @@ std::optional<std::uint64_t> NodeMemory::offset_of(const void* data, std::int64_
   return address - first;
 }
 
+std::shared_ptr<NodeMemory> find_node_memory(const Environment& environment, std::string& why_not) {
+  if (environment.layout().nodes == environment.size()) {
+    why_not = "no two ranks are on one node";
+    return nullptr;
+  }
+  try {
+    return std::make_shared<NodeMemory>(environment);
+  } catch (const Error& error) {
+    why_not = error.what();
+    return nullptr;
+  }
+}
+
 }  // namespace tessera::mpi

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "core/device/host_memory.hpp"
@@ -55,5 +56,9 @@ class NodeMemory final : public HostMemory {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> blocks_;  // offset and bytes of what is allocated
   std::uint64_t end_ = 0;
 };
+
+/// For programs: the memory, or null on all ranks with a sentence why, when no two ranks share a node or the system
+/// does not let them share memory. Collective.
+std::shared_ptr<NodeMemory> find_node_memory(const Environment& environment, std::string& why_not);
 
 }  // namespace tessera::mpi

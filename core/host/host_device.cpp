@@ -16,7 +16,7 @@ constexpr std::align_val_t k_alignment{64};
 
 }  // namespace
 
-HostDevice::HostDevice(int threads) : threads_(threads) {
+HostDevice::HostDevice(int threads, HostMemory* memory) : threads_(threads), memory_(memory) {
   TESSERA_CHECK(threads > 0, fmt::format("threads {}", threads));
   for (std::size_t role = 0; role < streams_.size(); ++role)
     streams_[role] = std::make_unique<HostStream>(static_cast<StreamRole>(role), threads);
@@ -28,6 +28,7 @@ std::span<const KernelEntry> HostDevice::kernels() const {
 
 void* HostDevice::allocate(std::int64_t bytes) {
   TESSERA_CHECK(bytes >= 0, fmt::format("{} bytes", bytes));
+  if (memory_ != nullptr) return memory_->allocate(bytes);
   void* memory = ::operator new(static_cast<std::size_t>(bytes), k_alignment, std::nothrow);
   if (memory == nullptr)
     throw Error(ErrorKind::resources, fmt::format("the host cannot give {} bytes of memory", bytes),
@@ -36,7 +37,7 @@ void* HostDevice::allocate(std::int64_t bytes) {
 }
 
 void HostDevice::release(void* memory) noexcept {
-  ::operator delete(memory, k_alignment);
+  memory_ != nullptr ? memory_->release(memory) : ::operator delete(memory, k_alignment);
 }
 
 int threads_of(const Stream& stream) {

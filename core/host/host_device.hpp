@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "core/device/device.hpp"
+#include "core/device/host_memory.hpp"
 
 namespace tessera {
 
@@ -28,8 +29,8 @@ class HostStream final : public Stream {
 class HostDevice final : public Device {
  public:
   /// A device whose kernels use up to `threads` threads each. One per rank: ranks that are threads of one process each
-  /// have their own.
-  explicit HostDevice(int threads);
+  /// have their own. Memory comes from `memory`, which outlives the device, or, when null, from the process.
+  explicit HostDevice(int threads, HostMemory* memory = nullptr);
 
   std::string_view name() const override { return "host"; }
   int threads() const override { return threads_; }
@@ -40,6 +41,7 @@ class HostDevice final : public Device {
 
  private:
   int threads_;
+  HostMemory* memory_;
   std::array<std::unique_ptr<HostStream>, 6> streams_;
 };
 

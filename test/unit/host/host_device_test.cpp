@@ -29,6 +29,25 @@ TEST(HostDevice, MemoryIsAlignedAndRefusedByAnErrorThatSaysHowMuch) {
   }
 }
 
+TEST(HostDevice, TakesMemoryFromWhereItIsTold) {
+  class Counted final : public HostMemory {
+   public:
+    void* allocate(std::int64_t bytes) override {
+      asked += bytes;
+      return &place;
+    }
+    void release(void* memory) noexcept override { released = memory; }
+    std::int64_t asked = 0;
+    void* released = nullptr;
+    alignas(64) std::byte place{};
+  } memory;
+  HostDevice device(1, &memory);
+  EXPECT_EQ(device.allocate(100), &memory.place);
+  EXPECT_EQ(memory.asked, 100);
+  device.release(&memory.place);
+  EXPECT_EQ(memory.released, &memory.place);
+}
+
 TEST(HostDevice, StreamsKnowTheirRoleAndThreads) {
   HostDevice device(3);
   EXPECT_EQ(device.stream(StreamRole::offload_out).role(), StreamRole::offload_out);

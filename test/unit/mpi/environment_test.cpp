@@ -61,7 +61,7 @@ TEST(World, GivesItsHandleToFiles) {
   int result = MPI_UNEQUAL;
   ASSERT_EQ(MPI_Comm_compare(native_handle(*world), MPI_COMM_WORLD, &result), MPI_SUCCESS);
   EXPECT_EQ(result, MPI_CONGRUENT);
-  EXPECT_THROW((void)make_world(environment(), {0}), Error);
+  EXPECT_THROW((void)make_world(environment(), {.piece_bytes = 0, .memory = nullptr}), Error);
 }
 
 bool fails(Work& work) {
