@@ -111,7 +111,7 @@ class MpiCommunicator final : public Communicator {
     return post({.kind = CallKind::send, .in = in, .peer = to}, k_message_tag);
   }
   Work do_receive(View out, int from, const CallContext&) override {
-    return post({.kind = CallKind::receive, .out = out, .peer = from}, k_message_tag);
+    return post({.kind = CallKind::receive, .in = out, .out = out, .peer = from}, k_message_tag);
   }
 
   void do_barrier() override {

@@ -13,7 +13,7 @@ namespace tessera::mpi {
 namespace {
 
 /// Below this an all-reduce takes one step: the time is latency, not bytes.
-constexpr std::int64_t k_direct_bytes = 4096;
+constexpr std::int64_t k_short_bytes = 4096;
 
 /// What the receives of one round may take; larger calls go in more rounds.
 constexpr std::int64_t k_workspace_bytes = std::int64_t{32} << 20;
@@ -23,8 +23,8 @@ constexpr std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-bool is_direct(CallKind kind, std::int64_t count, DType dtype) {
-  return kind == CallKind::all_reduce && count * size_of(dtype) <= k_direct_bytes;
+bool is_short(CallKind kind, std::int64_t count, DType dtype) {
+  return kind == CallKind::all_reduce && count * size_of(dtype) <= k_short_bytes;
 }
 
 void copy(const void* in, void* out, std::int64_t bytes) {
@@ -36,7 +36,7 @@ void copy(const void* in, void* out, std::int64_t bytes) {
 }  // namespace
 
 std::int64_t reduction_segment(CallKind kind, std::int64_t count, DType dtype, int members) {
-  if (is_direct(kind, count, dtype)) {
+  if (is_short(kind, count, dtype)) {
     return count;
   }
   const std::int64_t largest = k_workspace_bytes / (std::max(1, members - 1) * size_of(dtype));
@@ -111,9 +111,9 @@ void PostedCall::start_messages() {
 }
 
 void PostedCall::start_all_reduce() {
-  const bool direct = is_direct(CallKind::all_reduce, request_.in.count, request_.in.dtype);
-  direct ? cut_not(request_.in.count) : cut_evenly(request_.in.count);
-  start_reduction(!direct, out() + first_of(members_.rank) * element_bytes());
+  const bool whole = is_short(CallKind::all_reduce, request_.in.count, request_.in.dtype);
+  whole ? cut_not(request_.in.count) : cut_evenly(request_.in.count);
+  start_reduction(!whole, out() + first_of(members_.rank) * element_bytes());
 }
 
 void PostedCall::start_reduction(bool gathers, std::byte* out) {

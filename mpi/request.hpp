@@ -16,7 +16,7 @@ struct Request {
   CallKind kind = CallKind::barrier;
   ReduceOp op = ReduceOp::sum;
   ConstView in = {};
-  View out = {};                                      ///< all_reduce, broadcast: the same as `in`
+  View out = {};                                      ///< all_reduce, broadcast, receive: the same as `in`
   std::span<const std::int64_t> send_counts = {};     ///< all_to_all
   std::span<const std::int64_t> receive_counts = {};  ///< parts of reduce_scatter, all_gather; all_to_all
   int peer = -1;                                      ///< send, receive: the other end; broadcast: the root

@@ -59,7 +59,7 @@ class ThreadCollectives {
   void check(const Meeting& meeting) const;
   void execute(const Meeting& meeting);
   void reduce_scatter(const std::vector<CollectiveCall>& calls);
-  void split(const std::vector<CollectiveCall>& calls);
+  void split(const std::vector<CollectiveCall>& calls);  // defined beside the communicators that it makes
 
   const std::shared_ptr<ThreadWorld> world_;
   const std::vector<int> world_ranks_;

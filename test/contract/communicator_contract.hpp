@@ -210,6 +210,27 @@ TEST_P(CommunicatorContract, MessagesOfAPairArriveInOrder) {
   });
 }
 
+TEST_P(CommunicatorContract, MessagesAndBroadcastsOfEveryElementType) {
+  on_ranks([](Communicator& communicator, Calls& calls) {
+    const int right = (communicator.rank() + 1) % communicator.size();
+    const int left = (communicator.rank() + communicator.size() - 1) % communicator.size();
+    for_each_element_type([&]<class T>(T) {
+      for (const std::int64_t count : k_counts) {
+        auto values = elements<T>(communicator.rank(), count);
+        Values<T> received(static_cast<std::size_t>(count));
+        if (communicator.size() > 1) {
+          Work sent = communicator.send(view(values), right, calls.context(CallKind::send));
+          communicator.receive(view(received), left, calls.context(CallKind::receive)).wait();
+          sent.wait();
+          EXPECT_TRUE(same_bits(received, elements<T>(left, count))) << name_of(dtype_of<T>) << ", " << count;
+        }
+        communicator.broadcast(view(values), 0, calls.context(CallKind::broadcast, count, dtype_of<T>)).wait();
+        EXPECT_TRUE(same_bits(values, elements<T>(0, count))) << name_of(dtype_of<T>) << ", " << count;
+      }
+    });
+  });
+}
+
 TEST_P(CommunicatorContract, SmallSendsOfARingMayBeWaitedForFirst) {
   on_ranks([](Communicator& communicator, Calls& calls) {
     if (communicator.size() == 1) {
