@@ -67,7 +67,7 @@ struct Operands {
       const std::int64_t own[3] = {p.m * p.k, p.k * p.n, p.m * p.n};
       for (int i = 0; i < 3; ++i) sizes[i] = std::max(sizes[i], own[i]);
       workspace.resize(
-          std::max(workspace.size(), static_cast<std::size_t>(host::gemm_workspace<float>(p.m, p.n, p.k, threads))));
+          std::max(workspace.size(), static_cast<std::size_t>(host::gemm_workspace<float, float>(p.m, p.n, p.k, threads))));
     }
     for (int i = 0; i < 3; ++i) {
       values[i].resize(static_cast<std::size_t>(sizes[i]));

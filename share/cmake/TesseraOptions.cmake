@@ -44,7 +44,8 @@ target_compile_options(tessera_flags INTERFACE
   $<$<CONFIG:Release>:-O3>)
 target_link_options(tessera_flags INTERFACE -Wl,-z,defs)
 if(TESSERA_SANITIZE)
-  add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer -O1)
+  # gcc 12 sees uninitialised variants and vectors where a sanitizer's checks are woven in.
+  add_compile_options(-fsanitize=${TESSERA_SANITIZE} -fno-omit-frame-pointer -O1 -Wno-maybe-uninitialized)
   add_link_options(-fsanitize=${TESSERA_SANITIZE})
 endif()
 
