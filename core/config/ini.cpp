@@ -33,7 +33,7 @@ class Preparation {
     if (line.front() == '[') return add_section(line);
     const std::size_t equals = line.find('=');
     const std::string_view key = trimmed(line.substr(0, equals));
-    if (equals == std::string_view::npos || key.empty() || key.find_first_of(" \t\"") != std::string_view::npos)
+    if (equals == std::string_view::npos || key.empty() || key.find_first_of(" \t\"#") != std::string_view::npos)
       return fault("this is neither [section] nor key = value", "A comment line begins with # or ;.");
     const std::string_view value = trimmed(line.substr(equals + 1));
     if (value.starts_with('"')) return add_quoted(key, value);
@@ -52,7 +52,7 @@ class Preparation {
     const std::string_view rest = end == std::string_view::npos ? "" : trimmed(line.substr(end + 1));
     const bool comment = rest.empty() || rest.front() == '#' || rest.front() == ';';
     if (end == std::string_view::npos || name.empty() || !comment ||
-        name.find_first_of(" \t.=") != std::string_view::npos)
+        name.find_first_of(" \t.=#") != std::string_view::npos)
       return fault("this is no section", "A section is one word in brackets, as in [train].");
     text_ += fmt::format("[{}]\n", name);
     in_section_ = true;

@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "core/config/core_options.hpp"
 #include "core/config/resolve.hpp"
 #include "core/config/settings_text.hpp"
@@ -74,6 +76,23 @@ TEST(SettingsText, DamagedBytesAreRefused) {
   std::vector<std::byte> longer = bytes;
   longer.push_back(std::byte{0});
   EXPECT_THROW(unpack_settings(longer), Error);
+}
+
+TEST(SettingsText, ChangedBytesAreRefusedOrReadWhole) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  const std::vector<std::byte> bytes = pack_settings(example());
+  for (int round = 0; round < 2000; ++round) {
+    std::vector<std::byte> changed = bytes;
+    changed[random() % changed.size()] ^= static_cast<std::byte>(1 + random() % 255);
+    try {
+      const Settings settings = unpack_settings(changed);
+      EXPECT_LE(settings.entries().size(), example().entries().size());
+    } catch (const Error& error) {
+      EXPECT_EQ(error.kind(), ErrorKind::data);
+    }
+  }
 }
 
 TEST(SettingsText, CanonicalTextHoldsWhatRanksMustAgreeOn) {

@@ -4,6 +4,10 @@
 
 #include <gmock/gmock.h>
 
+#include <algorithm>
+#include <random>
+#include <sstream>
+
 #include "core/config/core_options.hpp"
 
 namespace tessera {
@@ -69,6 +73,36 @@ TEST(Ini, FaultyLinesAreNamedAndTheRestIsRead) {
 TEST(Ini, ByteOrderMarkAndMissingLastNewline) {
   EXPECT_THAT(ini("\xef\xbb\xbf[a]\nb = \xc3\xa4"), ElementsAre(IsRaw("a.b", "\xc3\xa4", "run.ini:2")));
   EXPECT_THAT(ini(""), IsEmpty());
+}
+
+TEST(Ini, AnyBytesAreReadOrReported) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  const std::string_view alphabet = "ab.=[]#;\" \t\r\n\n\n_-\x01\xff\\:";
+  for (int round = 0; round < 2000; ++round) {
+    std::string text;
+    for (auto left = random() % 80; left > 0; --left) text += alphabet[random() % alphabet.size()];
+    std::vector<Problem> problems;
+    const std::vector<Raw> raws = read_ini("[s]\n" + text, "run.ini", problems);
+    for (const Raw& raw : raws) {
+      EXPECT_NE(raw.key.find('.'), std::string::npos) << text;
+      EXPECT_NE(text.find(raw.value), std::string::npos) << text;  // no value is invented or changed
+    }
+    // A line is blank, a comment, a section, a value, or a problem: values and problems are at most all lines.
+    const auto lines = std::count(text.begin(), text.end(), '\n') + 1;
+    EXPECT_LE(raws.size() + problems.size(), static_cast<std::size_t>(lines)) << text;
+    const auto assignments = [&] {
+      std::size_t count = 0;
+      std::istringstream stream(text);
+      for (std::string line; std::getline(stream, line);) {
+        const std::size_t first = line.find_first_not_of(" \t\r");
+        if (first != std::string::npos && std::string_view("#;[").find(line[first]) == std::string_view::npos) ++count;
+      }
+      return count;
+    };
+    EXPECT_GE(raws.size() + problems.size(), assignments()) << text;  // nothing is passed over
+  }
 }
 
 Flags flags(std::vector<std::string> arguments, std::vector<Problem>* problems = nullptr) {

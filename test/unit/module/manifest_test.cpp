@@ -4,6 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <random>
+
 #include "core/base/error.hpp"
 #include "test/unit/module/fixture.hpp"
 
@@ -48,6 +50,23 @@ TEST(ManifestTest, EveryFieldIsNeeded) {
     } catch (const Error& error) {
       EXPECT_THAT(error.what(), HasSubstr("/x/y.json: ")) << field;
       EXPECT_THAT(error.what(), HasSubstr(field));
+    }
+  }
+}
+
+TEST(ManifestTest, ChangedTextIsRefusedOrReadWhole) {
+  const std::uint64_t seed = std::random_device{}();
+  SCOPED_TRACE(seed);
+  std::mt19937_64 random(seed);
+  const std::string whole = text_of(TESSERA_TEST_MODULES "/test_good.json");
+  for (int round = 0; round < 2000; ++round) {
+    std::string text = whole;
+    text[random() % text.size()] = static_cast<char>(random());
+    if (round % 2 == 1) text.resize(random() % text.size());
+    try {
+      EXPECT_FALSE(parse_manifest(text, "/x/y.json").library.empty());
+    } catch (const Error& error) {
+      EXPECT_THAT(error.what(), HasSubstr("/x/y.json: "));
     }
   }
 }
