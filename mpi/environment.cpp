@@ -65,16 +65,28 @@ RankLayout ask_mpi() {
   return layout;
 }
 
-/// Throws on all ranks when one has an error: its own, or a sentence that names the first rank that has one.
+std::string broadcast(std::string text, int root) {
+  auto length = static_cast<int>(text.size());
+  check(MPI_Bcast(&length, 1, MPI_INT, root, MPI_COMM_WORLD), "MPI_Bcast");
+  text.resize(static_cast<std::size_t>(length));
+  check(MPI_Bcast(text.data(), length, MPI_CHAR, root, MPI_COMM_WORLD), "MPI_Bcast");
+  return text;
+}
+
+/// Throws the error of the first rank that has one on all ranks: whichever of them ends first and takes the others with
+/// it, the words are seen.
 void throw_together(const std::optional<Error>& error, const RankFacts& facts) {
   int first = error ? facts.rank : facts.size;
   check(MPI_Allreduce(MPI_IN_PLACE, &first, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD), "MPI_Allreduce");
-  if (error) {
-    throw *error;
+  if (first == facts.size) {
+    return;
   }
-  if (first < facts.size) {
-    throw Error(ErrorKind::disagreement, fmt::format("the variables of rank {} contradict MPI", first));
-  }
+  const bool mine = first == facts.rank;
+  auto kind = static_cast<int>(mine ? error->kind() : ErrorKind::disagreement);
+  check(MPI_Bcast(&kind, 1, MPI_INT, first, MPI_COMM_WORLD), "MPI_Bcast");
+  const std::string message = broadcast(mine ? error->what() : "", first);
+  const std::string hint = broadcast(mine ? error->hint() : "", first);
+  throw Error(static_cast<ErrorKind>(kind), fmt::format("rank {}: {}", first, message), hint);
 }
 
 }  // namespace

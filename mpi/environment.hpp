@@ -33,7 +33,7 @@ std::string describe(const RankLayout& layout);
 class Environment {
  public:
   /// Starts MPI, asking for ThreadLevel::multiple. MPI errors are returned from now on, never fatal. Collective. Throws
-  /// Error{disagreement}, on all ranks, when launcher variables of one contradict MPI.
+  /// Error{disagreement}, the same on all ranks, when launcher variables of one contradict MPI.
   Environment(int& argc, char**& argv);
 
   /// Ends MPI, unless an exception is passing: then other ranks may not come, and the launcher ends the job.
