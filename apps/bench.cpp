@@ -5,6 +5,7 @@
 #include "apps/arguments.hpp"
 #include "apps/bench/gemm.hpp"
 #include "apps/bench/options.hpp"
+#include "apps/bench/step.hpp"
 #include "apps/verb.hpp"
 #include "core/config/nearest.hpp"
 
@@ -13,31 +14,35 @@ namespace {
 
 std::string help() {
   return flags_help(
-      "  gemm  the matrix products of GPT-2 124M (or one of --m --n --k), beside a measured peak of multiply-adds\n"
-      "\nThe last line is the figure of merit: FOM name=value ….\n",
-      bench_options());
+      "  gemm  fp32 matrix products of GPT-2 124M (or one of --m --n --k), beside a measured peak of multiply-adds\n"
+      "  ops   every op of a training step with its shapes, in one layer of GPT-2 124M and of a llama of that size\n"
+      "  step  a training step on random tokens: tokens/s, time by op, ratio to its matrix products alone\n"
+      "\n`step` and `ops` take the options of a run (`tessera train --help`), as flags or in a run file; without\n"
+      "train.global_batch a step is one micro-batch. `mpirun -n 2 tessera bench step …` measures two ranks.\n"
+      "The last line is the figure of merit: FOM name=value ….\n",
+      gemm_options());
 }
 
 struct Benchmark {
   std::string_view name;
-  int (*run)(const Settings& settings);
+  int (*run)(std::span<const std::string> arguments);
 };
-constexpr std::array k_benchmarks{Benchmark{"gemm", bench_gemm}};
+constexpr std::array k_benchmarks{Benchmark{"gemm", bench_gemm}, Benchmark{"ops", bench_ops},
+                                  Benchmark{"step", bench_step}};
 
 int run(std::span<const std::string> arguments) {
-  const Arguments given = read_arguments("bench", arguments, bench_options());
-  if (given.positionals.size() != 1) throw usage_error("bench", "what to measure is missing", "gemm");
+  if (arguments.empty()) throw usage_error("bench", "what to measure is missing", "gemm, ops or step");
   std::vector<std::string> names;
   for (const Benchmark& benchmark : k_benchmarks) {
-    if (benchmark.name == given.positionals.front()) return benchmark.run(given.settings);
+    if (benchmark.name == arguments.front()) return benchmark.run(arguments.subspan(1));
     names.emplace_back(benchmark.name);
   }
-  throw usage_error("bench", "there is no benchmark " + given.positionals.front(),
-                    did_you_mean(given.positionals.front(), names));
+  throw usage_error("bench", "there is no benchmark " + arguments.front(), did_you_mean(arguments.front(), names));
 }
 
 }  // namespace
 
-const Verb k_bench{"bench", "bench WHAT [flags]", "Measures kernels and training steps on this machine.", run, help};
+const Verb k_bench{"bench", "bench gemm | ops | step [RUN.INI] [flags]",
+                   "Measures kernels and training steps on this machine.", run, help};
 
 }  // namespace tessera::apps

@@ -120,8 +120,8 @@ void Table::add(std::vector<Cell> row) {
   rows.push_back(std::move(row));
 }
 
-void Document::add(std::string key, std::string title, Cell value) {
-  items_.emplace_back(Fact{std::move(key), std::move(title), std::move(value)});
+void Document::add(std::string key, std::string title, Cell value, Place place) {
+  items_.emplace_back(Fact{std::move(key), std::move(title), std::move(value), place});
 }
 void Document::add(Table table) {
   items_.emplace_back(std::move(table));
@@ -133,10 +133,12 @@ void Document::remark(std::string sentence) {
 std::string Document::text() const {
   std::size_t width = 0;
   for (const Item& item : items_)
-    if (const Fact* fact = std::get_if<Fact>(&item)) width = std::max(width, width_of(fact->title));
+    if (const Fact* fact = std::get_if<Fact>(&item); fact != nullptr && fact->place != Place::hidden)
+      width = std::max(width, width_of(fact->title));
   std::string out = heading_ + "\n";
   for (const Item& item : items_) {
     if (const Fact* fact = std::get_if<Fact>(&item)) {
+      if (fact->place == Place::hidden) continue;
       append_line(out, fmt::format("  {}  {}", padded(fact->title, width, Cell::Align::left), fact->value.text));
     } else if (const Table* table = std::get_if<Table>(&item)) {
       append_text(out, *table);

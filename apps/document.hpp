@@ -35,7 +35,7 @@ struct Cell {
   static Cell of_json(std::string text, std::string json);
 };
 
-/// Where a column stands in the text; in JSON every row has all of them.
+/// Where a column or a fact stands in the text; JSON has all of them.
 enum class Place : std::uint8_t {
   column,
   below,   ///< on a line of its own below the row, where it is not empty
@@ -62,7 +62,8 @@ class Document {
  public:
   explicit Document(std::string heading) : heading_(std::move(heading)) {}
 
-  void add(std::string key, std::string title, Cell value);
+  /// A fact; a hidden one is in JSON only.
+  void add(std::string key, std::string title, Cell value, Place place = Place::column);
   void add(Table table);
   void remark(std::string sentence);  ///< a line of text, not in JSON
 
@@ -76,6 +77,7 @@ class Document {
   struct Fact {
     std::string key, title;
     Cell value;
+    Place place;
   };
   struct Remark {
     std::string sentence;

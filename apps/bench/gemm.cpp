@@ -11,14 +11,12 @@
 #include "apps/arguments.hpp"
 #include "apps/bench/machine.hpp"
 #include "apps/bench/options.hpp"
+#include "apps/bench/products.hpp"
 #include "apps/bench/samples.hpp"
 #include "apps/verb.hpp"
-#include "core/host/gemm.hpp"
 
 namespace tessera::apps {
 namespace {
-
-using host::Read;
 
 /// A linear layer y = x wᵀ.
 struct Layer {
@@ -30,23 +28,14 @@ struct Layer {
 constexpr std::array k_layers{Layer{"qkv", 2304, 768}, Layer{"projection", 768, 768}, Layer{"up", 3072, 768},
                               Layer{"down", 768, 3072}, Layer{"head", 50257, 768}};
 
-struct Product {
-  std::string name;
-  std::int64_t m, n, k;
-  Read a = Read::as_is, b = Read::as_is;
-  host::Result result = host::Result::assign;
-
-  double flops() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k); }
-};
-
 /// Forward and both gradients of every layer, as a step computes them.
 std::vector<Product> products_of_model(std::int64_t tokens) {
   std::vector<Product> products;
   for (const Layer& layer : k_layers) {
     const std::string name(layer.name);
-    products.push_back({name, tokens, layer.out, layer.in, Read::as_is, Read::transposed});
-    products.push_back({name + " dx", tokens, layer.in, layer.out});
-    products.push_back({name + " dw", layer.out, layer.in, tokens, Read::transposed, Read::as_is, host::Result::add});
+    products.push_back({name, ProductRole::forward, tokens, layer.out, layer.in});
+    products.push_back({name + " dx", ProductRole::input_gradient, tokens, layer.in, layer.out});
+    products.push_back({name + " dw", ProductRole::weight_gradient, layer.out, layer.in, tokens});
   }
   return products;
 }
@@ -56,40 +45,7 @@ std::vector<Product> products_asked_for(const Settings& settings) {
                      k = settings.get<std::int64_t>("k");
   if (m == 0 && n == 0 && k == 0) return products_of_model(settings.get<std::int64_t>("tokens"));
   if (m == 0 || n == 0 || k == 0) throw usage_error("bench", "--m, --n and --k go together");
-  return {{"given", m, n, k, Read::as_is, Read::transposed}};
-}
-
-/// Memory for the largest product, with values that neither overflow nor fall out of the normal range.
-struct Operands {
-  explicit Operands(std::span<const Product> products, int threads) {
-    std::int64_t sizes[3] = {};
-    for (const Product& p : products) {
-      const std::int64_t own[3] = {p.m * p.k, p.k * p.n, p.m * p.n};
-      for (int i = 0; i < 3; ++i) sizes[i] = std::max(sizes[i], own[i]);
-      workspace.resize(
-          std::max(workspace.size(), static_cast<std::size_t>(host::gemm_workspace<float, float>(p.m, p.n, p.k, threads))));
-    }
-    for (int i = 0; i < 3; ++i) {
-      values[i].resize(static_cast<std::size_t>(sizes[i]));
-      for (std::size_t at = 0; at < values[i].size(); ++at)
-        values[i][at] = 0.01F * (static_cast<float>((at * 2654435761U) % 201) - 100.0F);
-    }
-  }
-
-  std::vector<float> values[3];
-  std::vector<std::byte> workspace;
-};
-
-void multiply(const Product& p, Operands& operands, int threads) {
-  host::gemm(host::GemmCall<float, float>{.m = p.m,
-                                          .n = p.n,
-                                          .k = p.k,
-                                          .a = {operands.values[0].data(), p.a == Read::as_is ? p.k : p.m, p.a},
-                                          .b = {operands.values[1].data(), p.b == Read::as_is ? p.n : p.k, p.b},
-                                          .c = operands.values[2].data(),
-                                          .c_stride = p.n,
-                                          .result = p.result},
-             operands.workspace, threads);
+  return {{"given", ProductRole::forward, m, n, k}};
 }
 
 struct Outcome {
@@ -101,9 +57,9 @@ struct Outcome {
 };
 
 Outcome measure(std::span<const Product> products, int threads, int repetitions) {
-  Operands operands(products, threads);
+  ProductBench bench(products, DType::f32, threads);
   std::vector<std::function<void()>> cases;
-  for (const Product& product : products) cases.emplace_back([&, threads] { multiply(product, operands, threads); });
+  for (const Product& product : products) cases.emplace_back([&] { bench.run(product); });
   const double peak_before = measure_fma_peak(threads);
   const CpuShare share;
   const auto seconds = measure_in_turn(cases, repetitions);
@@ -150,7 +106,10 @@ std::string contradiction(const Outcome& outcome, double clock, int threads) {
 
 }  // namespace
 
-int bench_gemm(const Settings& settings) {
+int bench_gemm(std::span<const std::string> arguments) {
+  const Arguments given = read_arguments("bench", arguments, gemm_options());
+  if (!given.positionals.empty()) throw usage_error("bench", "gemm takes flags only");
+  const Settings& settings = given.settings;
   const std::vector<Product> products = products_asked_for(settings);
   const int repetitions = settings.get<int>("repetitions");
   const double clock = measure_clock();

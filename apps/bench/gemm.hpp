@@ -6,12 +6,13 @@
 // Must not know: other benchmarks, models (but for one model's sizes).
 #pragma once
 
-#include "core/config/settings.hpp"
+#include <span>
+#include <string>
 
 namespace tessera::apps {
 
 /// Throws Error{different} when a product came out faster than the peak, or the peak faster than a processor can be:
 /// then the measurement is wrong.
-int bench_gemm(const Settings& settings);
+int bench_gemm(std::span<const std::string> arguments);
 
 }  // namespace tessera::apps

@@ -12,27 +12,30 @@
 
 namespace tessera::apps {
 
-const std::vector<Option>& bench_options() {
+const std::vector<Option>& common_options() {
   static const std::vector<Option> rows{
       {.name = "repetitions",
        .type = OptionType::integer,
        .fallback = "7",
        .text = "How often each case is measured, in turn with the others. The median is shown, with the spread.",
        .min = 5},
-      {.name = "threads",
-       .type = OptionType::integer,
-       .fallback = "0",
-       .text = "Threads of a kernel. 0: the cores of this process; gemm then shows one thread too.",
-       .min = 0},
-      {.name = "tokens",
-       .type = OptionType::integer,
-       .fallback = "1024",
-       .text = "gemm: rows of activations in the products of GPT-2 124M.",
-       .min = 1},
-      {.name = "m", .type = OptionType::integer, .fallback = "0", .text = "gemm: one product of this size.", .min = 0},
-      {.name = "n", .type = OptionType::integer, .fallback = "0", .text = "gemm: see m.", .min = 0},
-      {.name = "k", .type = OptionType::integer, .fallback = "0", .text = "gemm: see m.", .min = 0},
       {.name = "json", .type = OptionType::path, .text = "Writes the results to this file too, as JSON."}};
+  return rows;
+}
+
+const std::vector<Option>& gemm_options() {
+  static const std::vector<Option> rows = [] {
+    std::vector<Option> all = common_options();
+    const auto size = [&](const char* name, const char* fallback, const char* text, double least) {
+      all.push_back({.name = name, .type = OptionType::integer, .fallback = fallback, .text = text, .min = least});
+    };
+    size("threads", "0", "gemm: threads. 0: one, and then all cores of this process.", 0);
+    size("tokens", "1024", "gemm: rows of activations in the products of GPT-2 124M.", 1);
+    size("m", "0", "gemm: one product C [m, n] = A [m, k] B [k, n] instead.", 0);
+    size("n", "0", "gemm: see m.", 0);
+    size("k", "0", "gemm: see m.", 0);
+    return all;
+  }();
   return rows;
 }
 

@@ -16,8 +16,11 @@
 
 namespace tessera::apps {
 
-/// Flags without a section; `step` and `ops` also take the options of a run.
-const std::vector<Option>& bench_options();
+/// Flags that every benchmark has. `step` and `ops` also take the options of a run.
+const std::vector<Option>& common_options();
+
+/// Those and the flags of `gemm`.
+const std::vector<Option>& gemm_options();
 
 /// Threads to measure with: one, and all that this process may use (or `--threads`).
 std::vector<int> thread_counts(const Settings& settings);

@@ -7,9 +7,14 @@ bench_test.py PROGRAM
 """
 
 import json
+import math
 import re
 
 import program
+
+# A llama small enough to be quick: 2 layers of 7 matrices each, and a head that is one piece.
+MODEL = ["layers=2", "hidden=64", "heads=2", "ffn=96", "sequence=32", "vocab=131"]
+MODEL_FLAGS = [f"--model.{value}" for value in MODEL]
 
 # Two measurements contradict each other: what a busy machine can do to them.
 CONTRADICTION = 1
@@ -46,11 +51,63 @@ class BenchTest(program.ProgramTest):
         self.assertEqual(sizes["down dx"], (2, 3072, 768))
         self.assertEqual(sizes["head dw"], (50257, 768, 2))
 
+    def check_step(self, text, facts, ranks, samples):
+        self.assertEqual((facts["ranks"], facts["tokens_per_step"]), (ranks, 32 * samples))
+        seconds = facts["step_milliseconds"] / 1e3
+        self.assertAlmostEqual(facts["tokens_per_second"] * seconds / (32 * samples), 1, places=6)
+        self.assertAlmostEqual(facts["step_over_products"] * facts["product_milliseconds"] / (1e3 * seconds), 1, places=6)
+        self.assertLessEqual(facts["step_milliseconds_least"], facts["step_milliseconds"])
+        # Untrained, and the tokens are random.
+        self.assertAlmostEqual(facts["loss"], math.log(131), delta=0.3)
+        figure = re.fullmatch(
+            r"FOM tokens_per_second=([\d.]+) tokens_per_second_per_rank=([\d.]+) mfu=[\d.]+ step_over_gemm=[\d.]+ "
+            rf"repetitions=5 world={ranks}",
+            text.splitlines()[-1],
+        )
+        self.assertAlmostEqual(float(figure.group(1)), facts["tokens_per_second"], delta=0.06)
+        self.assertAlmostEqual(float(figure.group(2)) * ranks, facts["tokens_per_second"], delta=0.2)
+        return {row["op"]: row for row in facts["ops"]}
+
+    def test_a_step(self):
+        text, facts = self.bench("step", *MODEL_FLAGS, "--repetitions=5")
+        ops = self.check_step(text, facts, ranks=1, samples=1)
+        for op in ("linear", "linear_dx", "linear_dw"):
+            self.assertEqual(ops[op]["calls"], 2 * 7 + 1)
+        self.assertEqual((ops["attention"]["calls"], ops["attention_grad"]["calls"]), (2, 2))
+        # Matrix elements x 2 x tokens, forward.
+        matrices = 2 * (4 * 64 * 64 + 3 * 64 * 96) + 131 * 64
+        work = ops["linear"]["gflops"] * ops["linear"]["milliseconds"] * 1e6
+        self.assertAlmostEqual(work / (2 * 32 * matrices), 1, places=6)
+        self.assertLessEqual(facts["step_milliseconds_least"] * 0.5, sum(op["milliseconds"] for op in ops.values()))
+        self.assertTrue(all(row["excess"] > 0 for row in facts["costliest"]))
+
+    def test_a_step_of_two_ranks_with_a_run_file(self):
+        lines = ["[model]", *MODEL, "[train]", "global_batch=4"]
+        self.write("run.ini", "\n".join(lines))
+        outcome = self.run_ranks(2, "bench", "step", "run.ini", "--repetitions=5", "--json=out.json")
+        facts = json.loads((self.folder / "out.json").read_text())
+        ops = self.check_step(outcome.out, facts, ranks=2, samples=4)
+        self.assertEqual(facts["micro_batches"], 2)
+        self.assertEqual(ops["linear"]["calls"], 2 * (2 * 7 + 1))
+        self.assertIn("all_reduce(dp)", ops)
+
+    def test_ops_of_a_given_model(self):
+        text, facts = self.bench("ops", *MODEL_FLAGS, "--repetitions=5")
+        rows = {(row["op"], row["shapes"]): row for row in facts["given"]}
+        self.assertEqual(rows[("linear", "[32, 1, 64] [96, 64] -> [32, 1, 96]")]["calls"], 4)
+        self.assertEqual(rows[("linear_dw", "[32, 1, 131] [32, 1, 64] -> [131, 64]")]["calls"], 1)
+        self.assertEqual(len(facts["models"]), 1)
+        self.assertRegex(text.splitlines()[-1], r"^FOM given_step_over_gemm=[\d.]+$")
+
     def test_mistakes_of_the_command_line(self):
         self.assertIn("did you mean gemm?", self.run_program("bench", "gem", code=program.USAGE).err)
         self.run_program("bench", code=program.USAGE)
         self.run_program("bench", "gemm", "--m=8", code=program.USAGE)
         self.assertIn("at least 5", self.run_program("bench", "gemm", "--repetitions=1", code=program.USAGE).err)
+        outcome = self.run_program("bench", "step", "--model.layer=2", code=program.CONFIGURATION)
+        self.assertIn("did you mean model.layers?", outcome.err)
+        self.run_program("bench", "step", "--repetitons=5", code=program.CONFIGURATION)
+        self.run_program("bench", "step", "missing.ini", code=program.NOT_FOUND)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bench/steps.hpp"
+
+#include "apps/bench/products.hpp"
+#include "apps/bench/samples.hpp"
+#include "apps/memory_check.hpp"
+#include "core/model/model_settings.hpp"
+
+namespace tessera::apps {
+namespace {
+
+constexpr std::int64_t k_vocabulary = 50257;  // of GPT-2
+constexpr int k_warm_up_steps = 2;
+
+std::int64_t choose_global_batch(const Settings& settings, const Mesh& mesh) {
+  if (settings.is_set("train.global_batch")) return settings.get<std::int64_t>("train.global_batch");
+  return settings.get<std::int64_t>("train.micro_batch") * mesh.size_of(mesh.factors("dp").set());
+}
+
+}  // namespace
+
+StepBench::StepBench(Ranks& ranks, const Run& run) {
+  const Settings& settings = run.settings();
+  ranks.agreed([&] {
+    setup_ = std::make_unique<EngineSetup>(ranks, run);
+    model_ = model_config(settings, settings.get<std::int64_t>("model.vocab") == 0 ? k_vocabulary : 0);
+    global_batch_ = choose_global_batch(settings, setup_->mesh());
+    source_ = std::make_unique<RandomSource>(model_.vocab);
+    setup_->compile(model_, global_batch_, {.trace = &events_});
+  });
+  Engine& engine = setup_->engine();
+  engine.connect();
+  ranks.agreed([&] { check_memory(engine.memory().total(), resident_bytes(), memory_limit(settings, ranks)); });
+  engine.allocate();
+  events_.reserve(count_events(engine.training().plan));
+}
+
+DType StepBench::dtype() const {
+  const std::vector<Bucket>& buckets = setup_->engine().training().plan.buckets;
+  return buckets.empty() ? DType::f32 : buckets.front().dtype;
+}
+
+void StepBench::step() {
+  const StepOutcome outcome =
+      setup_->engine().step(*source_, steps_ * global_batch_, {.update = steps_ + 1, .learning_rate = 1e-4});
+  ++steps_;
+  loss_ = outcome.loss;
+}
+
+StepTimes StepBench::measure(int repetitions) {
+  const Plan& plan = setup_->engine().training().plan;
+  const std::vector<Product> products = products_of_plan(plan);
+  ProductBench bench(products, dtype(), setup_->device().threads());
+  StepTimes times;
+  for (const Product& product : products) times.product_flops += product.flops();
+  for (int i = 0; i < k_warm_up_steps; ++i) step();
+
+  TraceCosts costs(plan);
+  const CpuShare share;
+  for (int repetition = 0; repetition < repetitions; ++repetition) {
+    const double begin = now_seconds();
+    step();
+    const double middle = now_seconds();
+    for (const Product& product : products) bench.run(product);
+    times.step.push_back(middle - begin);
+    times.products.push_back(now_seconds() - middle);
+    costs.add_step(events_);
+  }
+  times.cpu_share = share.of(setup_->device().threads());
+  times.ops = costs.costs();
+  times.loss = loss_;
+  return times;
+}
+
+}  // namespace tessera::apps
