@@ -1,0 +1,30 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// The memory that a step touches is the memory that was planned: not a byte more, and to its end.
+#include <gtest/gtest.h>
+
+#include "core/comm/thread_communicator.hpp"
+#include "memory_probe.hpp"
+
+namespace tessera::test {
+namespace {
+
+/// More than nothing, so that slots are laid out; thread ranks do not use them.
+std::int64_t some_workspace(CallKind, std::int64_t count, DType, int members) {
+  return 192 * members + count;
+}
+
+TEST(PlannedMemory, IsWhatOneRankTouches) {
+  for (const MemoryCase& c : memory_cases())
+    run_ranks(1, [&](Communicator& world) { expect_planned_memory(c, world, some_workspace); });
+}
+
+TEST(PlannedMemory, IsWhatEachOfSeveralRanksTouches) {
+  for (const int ranks : {2, 3})
+    for (const MemoryCase& c : memory_cases())
+      run_ranks(ranks, [&](Communicator& world) { expect_planned_memory(c, world, some_workspace); });
+}
+
+}  // namespace
+}  // namespace tessera::test
