@@ -43,7 +43,7 @@ EngineSetup::EngineSetup(Ranks& ranks, const Run& run)
     : settings_(run.settings()),
       world_(ranks.world()),
       mesh_(make_mesh(settings_, world_.size())),
-      device_(ranks.threads().threads) {
+      device_(ranks.threads().threads, ranks.memory()) {
   const Registry& registry = run.registry();
   kernels_.add(device_.kernels());
   for (const std::string& name : registry.names<KernelSet>()) {

@@ -23,12 +23,14 @@ void end_stalled(const StallReport& report) {
 
 Ranks::Ranks()
     : environment_(argc_, argv_),
+      memory_(mpi::find_node_memory(environment_, no_memory_)),
       logs_(environment_),
       recorder_(logs_.own(), environment_.rank()),
-      world_(mpi::make_world(environment_)),
+      world_(mpi::make_world(environment_, {.memory = memory_})),
       threads_(mpi::choose_threads(environment_)) {
   set_log_rank(environment_.rank(), environment_.size());
   world_->set_recorder(&recorder_, "world");
+  if (memory_ == nullptr) log_debug("mpi", no_memory_);
 }
 
 void Ranks::agreed(const std::function<void()>& action) {

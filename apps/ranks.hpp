@@ -16,6 +16,7 @@
 #include "core/comm/watchdog.hpp"
 #include "mpi/environment.hpp"
 #include "mpi/node_logs.hpp"
+#include "mpi/node_memory.hpp"
 #include "mpi/world.hpp"
 
 namespace tessera::apps {
@@ -34,6 +35,10 @@ class Ranks {
   const mpi::Environment& environment() const { return environment_; }
   bool root() const { return environment_.rank() == 0; }
 
+  /// Memory that the ranks of this node share, for the device of this rank: their sums then read it in place. Null
+  /// where there is none.
+  HostMemory* memory() const { return memory_.get(); }
+
   /// Threads that a kernel of this rank may use, and why.
   const mpi::ThreadChoice& threads() const { return threads_; }
 
@@ -50,6 +55,8 @@ class Ranks {
   int argc_ = 0;
   char** argv_ = nullptr;
   mpi::Environment environment_;
+  std::string no_memory_;                    ///< why the ranks of this node share none
+  std::shared_ptr<mpi::NodeMemory> memory_;  ///< null: messages only
   mpi::NodeLogs logs_;
   FlightRecorder recorder_;
   std::unique_ptr<Communicator> world_;
