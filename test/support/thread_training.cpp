@@ -39,7 +39,7 @@ KernelTable all_kernels(Device& device) {
 void run_training(const TrainingCase& run, const std::function<void(Engine&, Communicator&)>& body) {
   const Mesh mesh(run.axes);
   run_ranks(mesh.size(), [&](Communicator& world) {
-    HostDevice device(1);
+    HostDevice device(run.threads);
     const KernelTable kernels = all_kernels(device);
     Engine engine({run.model, run.dtype, mesh, world, device, kernels, run.strategies, *run.optimizer, run.clip,
                    run.global_batch, run.micro_batch, run.head_pieces, run.seed,

@@ -29,6 +29,7 @@ struct TrainingCase {
   std::int64_t head_pieces = 1;
   std::uint64_t seed = 1;
   ExecutorOptions executor = {};
+  int threads = 1;  ///< of each rank
 };
 
 /// Kernels of the host and of the optimizer modules.
