@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "core/config/named_modules.hpp"
+
 namespace tessera::apps {
 namespace {
 
@@ -18,10 +20,9 @@ DType precision_of(const Settings& settings) {
 
 void refuse_unbuilt(const Settings& settings) {
   std::vector<Problem> problems;
-  for (const char* option :
-       {"parallel.tensor", "parallel.pipeline", "parallel.chunks", "parallel.context", "parallel.expert"})
+  for (const char* option : {"parallel.pipeline", "parallel.chunks"})
     if (const std::int64_t degree = settings.get<std::int64_t>(option); degree != 1)
-      problems.push_back({fmt::format("{} = {}: this version trains with data parallelism only", option, degree),
+      problems.push_back({fmt::format("{} = {}: this version has no pipeline", option, degree),
                           to_string(settings.origin(option)), fmt::format("set {} = 1", option)});
   if (settings.get<std::string>("train.recompute") != "none")
     problems.push_back({"train.recompute: this version keeps all activations",
@@ -50,7 +51,7 @@ EngineSetup::EngineSetup(Ranks& ranks, const Run& run)
     const auto set = registry.create<KernelSet>(name, settings_);
     if (set->device == device_.name()) kernels_.add(set->entries);
   }
-  for (const ModuleName& module : named_modules(settings_))
+  for (const NamedModule& module : named_modules(settings_))
     if (module.kind == "strategy") strategies_.push_back(registry.create<Strategy>(module.name, settings_));
   optimizer_ = registry.create<Optimizer>(settings_.get<std::string>("optimizer.name"), settings_);
 }

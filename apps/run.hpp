@@ -39,14 +39,6 @@ class Run {
   std::unique_ptr<ModuleLoader> loader_;
 };
 
-/// A module by kind and name.
-struct ModuleName {
-  std::string kind, name;
-};
-
-/// Those that a run names.
-std::vector<ModuleName> named_modules(const Settings& settings);
-
 /// The options of the core and of all modules that can be found, for `--help`.
 std::string run_help();
 

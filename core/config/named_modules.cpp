@@ -14,7 +14,8 @@ std::vector<NamedModule> named_modules(const Settings& settings) {
   if (settings.get<int>("parallel.expert") > 1) modules.push_back({"strategy", "expert_parallel", "parallel.expert"});
   for (const std::string& name : settings.get<std::vector<std::string>>("strategy.extra"))
     modules.push_back({"strategy", name, "strategy.extra"});
-  modules.push_back({"schedule", settings.get<std::string>("strategy.pipeline"), "strategy.pipeline"});
+  const auto schedule = settings.get<std::string>("strategy.pipeline");
+  if (settings.get<int>("parallel.pipeline") > 1) modules.push_back({"schedule", schedule, "strategy.pipeline"});
   modules.push_back({"optimizer", settings.get<std::string>("optimizer.name"), "optimizer.name"});
   if (const auto offload = settings.get<std::string>("offload.name"); offload != "none")
     modules.push_back({"offload", offload, "offload.name"});
