@@ -18,7 +18,8 @@ struct NamedModule {
   std::string option;      ///< whose value names it: "optimizer.name"
 };
 
-/// Strategies come first, in the order in which they are asked: data, tensor, context, expert, extra.
+/// Strategies come first, in the order in which they are asked: data, tensor, context, expert, extra. A schedule is
+/// named where there is a pipeline.
 std::vector<NamedModule> named_modules(const Settings& settings);
 
 }  // namespace tessera

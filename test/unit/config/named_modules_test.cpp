@@ -16,14 +16,14 @@ std::vector<std::string> names(const Settings& settings) {
 }
 
 TEST(NamedModules, FollowTheOptions) {
-  EXPECT_THAT(names(settings_of()),
-              testing::ElementsAre("strategy/data_parallel", "schedule/one_f_one_b", "optimizer/adamw"));
+  EXPECT_THAT(names(settings_of()), testing::ElementsAre("strategy/data_parallel", "optimizer/adamw"));
   EXPECT_THAT(names(settings_of({{"strategy.data", "zero"},
                                  {"parallel.tensor", "2"},
                                  {"parallel.context", "2"},
                                  {"strategy.context", "ulysses"},
                                  {"parallel.expert", "2"},
                                  {"strategy.extra", "lora, fp8"},
+                                 {"parallel.pipeline", "2"},
                                  {"strategy.pipeline", "zero_bubble"},
                                  {"optimizer.name", "muon"},
                                  {"offload.name", "host"}})),
