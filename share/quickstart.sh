@@ -109,7 +109,7 @@ committed() { # checkpoints, the newest last
 }
 
 # Headers below /usr/include, in order of their paths: of every k one for training, so that they have about corpus_bytes,
-# and of every 64 k another one for validation.
+# and of every 256 k another one for validation.
 pick_headers() { # FIRST FACTOR
   find /usr/include -type f \( -name '*.h' -o -name '*.hpp' \) -size -256k -printf '%s %p\n' | LC_ALL=C sort -k 2 |
     awk -v first="$1" -v factor="$2" -v bytes="$corpus_bytes" '
@@ -127,7 +127,7 @@ run 600 cmake --build --preset release --parallel "$cores"
 
 stage "making a dataset of the headers below /usr/include"
 mapfile -t training < <(pick_headers 1 1)
-mapfile -t validation < <(pick_headers 2 64)
+mapfile -t validation < <(pick_headers 2 256)
 ((${#training[@]} > 0 && ${#validation[@]} > 0)) || fail "found no headers below /usr/include"
 run 120 "$tessera" prepare --output "$folder/train.h5" "${training[@]}"
 run 120 "$tessera" prepare --output "$folder/valid.h5" "${validation[@]}"
