@@ -10,33 +10,12 @@ namespace tessera::apps {
 namespace {
 
 DType precision_of(const Settings& settings) {
-  const std::string precision = settings.get<std::string>("train.precision");
-  if (precision == "fp64") return DType::f64;
-  if (precision == "fp32") return DType::f32;
-  throw Error(ErrorKind::configuration,
-              fmt::format("train.precision = {}: this version trains in fp32 and fp64", precision),
-              "set train.precision = fp32");
-}
-
-void refuse_unbuilt(const Settings& settings) {
-  std::vector<Problem> problems;
-  for (const char* option : {"parallel.pipeline", "parallel.chunks"})
-    if (const std::int64_t degree = settings.get<std::int64_t>(option); degree != 1)
-      problems.push_back({fmt::format("{} = {}: this version has no pipeline", option, degree),
-                          to_string(settings.origin(option)), fmt::format("set {} = 1", option)});
-  if (settings.get<std::string>("train.recompute") != "none")
-    problems.push_back({"train.recompute: this version keeps all activations",
-                        to_string(settings.origin("train.recompute")), "set train.recompute = none"});
-  if (settings.get<std::string>("offload.name") != "none")
-    problems.push_back({"offload.name: this version keeps everything in memory",
-                        to_string(settings.origin("offload.name")), "set offload.name = none"});
-  if (!problems.empty()) throw run_error(problems);
+  return settings.get<std::string>("train.precision") == "fp64" ? DType::f64 : DType::f32;
 }
 
 }  // namespace
 
 Mesh make_mesh(const Settings& settings, int world) {
-  refuse_unbuilt(settings);
   return Mesh({{"tp", "tp", 1}, {"cp", "cp", 1}, {"dp", "dp", world}, {"pp", "pp", 1}});
 }
 

@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/unbuilt.hpp"
 #include "core/base/log.hpp"
 #include "core/config/core_options.hpp"
 #include "core/config/help.hpp"
@@ -102,6 +103,8 @@ Settings resolve_run(const std::vector<std::string>& arguments, std::span<const 
   check_modules(loader, resolved.settings, problems);
   const std::vector<Problem> broken = check_run(resolved.settings, world);
   problems.insert(problems.end(), broken.begin(), broken.end());
+  const std::vector<Problem> missing = unbuilt(resolved.settings);
+  problems.insert(problems.end(), missing.begin(), missing.end());
   if (!problems.empty()) throw run_error(problems);
   return std::move(resolved.settings);
 }

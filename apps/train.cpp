@@ -99,8 +99,8 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
   const CheckpointContext checkpoints{ranks, settings, setup.mesh(), setup.model(), setup.data_identity()};
   TrainerArgs args = setup.trainer_args();
   ranks.agreed([&] {
-    for (const char* option : {"checkpoint.resume", "checkpoint.keep", "checkpoint.interval", "log.interval",
-                               "train.memory_limit"})
+    for (const char* option :
+         {"checkpoint.resume", "checkpoint.keep", "checkpoint.interval", "log.interval", "train.memory_limit"})
       static_cast<void>(settings.text(option)), settings.mark_used(option);
     run.check_used();
   });
@@ -120,6 +120,7 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
   const Ending ending = train(args, progress, hooks);
   trace.close();
   if (ending == Ending::finished) return k_done;
+  if (!args.save_interval) log_warning("checkpoint", "nothing was saved: checkpoint.dir is not set");
   log_info("run", fmt::format("stopped after step {}{}", progress.step,
                               stops.reason().empty() ? "" : " by " + stops.reason()));
   return static_cast<int>(ErrorKind::stopped);

@@ -87,7 +87,7 @@ TrainerArgs TrainingSetup::trainer_args() const {
                    learning_rate_config(settings_),
                    settings_.get<std::int64_t>("train.steps"),
                    settings_.get<std::int64_t>("train.eval_interval"),
-                   0,
+                   {},
                    loss_scale_config(settings_),
                    model_,
                    settings_.get<std::int64_t>("train.global_batch"),

@@ -20,7 +20,7 @@ class Loop {
       const bool last = progress_.step == args_.steps;
       if (due(args_.eval_interval) || (last && args_.eval_interval > 0)) evaluate();
       const bool stop = hooks_.stop_asked() && !last;
-      if (args_.save_interval > 0 && (due(args_.save_interval) || last || stop)) hooks_.save(progress_);
+      if (stop ? args_.save_interval.has_value() : save_due(last)) hooks_.save(progress_);
       if (stop) return Ending::stopped;
     }
     return Ending::finished;
@@ -28,6 +28,11 @@ class Loop {
 
  private:
   bool due(std::int64_t interval) const { return interval > 0 && progress_.step % interval == 0; }
+
+  bool save_due(bool last) const {
+    const std::int64_t interval = args_.save_interval.value_or(0);
+    return due(interval) || (last && interval > 0);
+  }
 
   void step() {
     const auto begin = std::chrono::steady_clock::now();

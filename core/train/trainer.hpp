@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "core/train/engine.hpp"
 #include "core/train/learning_rate.hpp"
@@ -48,7 +49,8 @@ struct TrainerArgs {
   LearningRateConfig learning_rate;
   std::int64_t steps = 0;
   std::int64_t eval_interval = 0;  ///< 0: never
-  std::int64_t save_interval = 0;  ///< 0: never
+  /// None: nothing is ever saved. 0: only when the run is asked to stop. n: every n steps and at the end, too.
+  std::optional<std::int64_t> save_interval;
   LossScaleConfig loss_scale;
   const ModelConfig& model;
   std::int64_t global_batch = 1;
@@ -60,8 +62,8 @@ enum class Ending : std::uint8_t {
   stopped,   ///< asked to stop, saved
 };
 
-/// Trains from `progress` on. Saves every save_interval steps and at the end, if saving is on; when asked to stop,
-/// saves (whatever the interval, if saving is on) and returns. Throws Error{numerics} as check_skips does.
+/// Trains from `progress` on and saves as save_interval says; when asked to stop, saves (if anything is ever saved) and
+/// returns. Throws Error{numerics} as check_skips does.
 Ending train(const TrainerArgs& args, Progress& progress, TrainerHooks& hooks);
 
 }  // namespace tessera

@@ -44,7 +44,7 @@ TrainerLog run_rank(const TrainerRun& run, Engine& engine, const Mesh& mesh, Com
                    run.learning_rate,
                    run.steps,
                    run.eval_interval,
-                   0,
+                   {},
                    fixed_loss_scale(1, 0),
                    run.training.model,
                    run.training.global_batch,

@@ -13,6 +13,14 @@ DONE, USAGE, DATA, NOT_FOUND, CANNOT_CREATE, CONFIGURATION = 0, 64, 65, 66, 73, 
 SECONDS = 60  # no single run takes longer
 TESSERA = None  # set by main()
 
+# Also as root, one thread per rank, and a failed job is torn down at once.
+MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    "OMPI_MCA_odls_base_sigkill_timeout": "0",
+    "OMP_NUM_THREADS": "1",
+}
+
 
 class Outcome:
     def __init__(self, finished):
@@ -45,8 +53,7 @@ class ProgramTest(unittest.TestCase):
     def run_ranks(self, ranks, *arguments, code=DONE):
         """The same under mpirun."""
         launcher = ["timeout", "-k", "5", str(SECONDS), "mpirun", "--oversubscribe", "--bind-to", "none"]
-        root = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1", "OMP_NUM_THREADS": "1"}
-        return self.run_command([*launcher, "-n", str(ranks), TESSERA, *map(str, arguments)], code, root)
+        return self.run_command([*launcher, "-n", str(ranks), TESSERA, *map(str, arguments)], code, MPI_ENVIRONMENT)
 
     def run_command(self, command, code, environment):
         finished = subprocess.run(
