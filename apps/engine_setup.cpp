@@ -16,7 +16,12 @@ DType precision_of(const Settings& settings) {
 }  // namespace
 
 Mesh make_mesh(const Settings& settings, int world) {
-  return Mesh({{"tp", "tp", 1}, {"cp", "cp", 1}, {"dp", "dp", world}, {"pp", "pp", 1}});
+  const int tensor = settings.get<int>("parallel.tensor"), context = settings.get<int>("parallel.context"),
+            pipeline = settings.get<int>("parallel.pipeline");
+  return Mesh({{"tp", "tp", tensor},
+               {"cp", "cp", context},
+               {"dp", "dp", world / (tensor * context * pipeline)},
+               {"pp", "pp", pipeline}});
 }
 
 EngineSetup::EngineSetup(Ranks& ranks, const Run& run)

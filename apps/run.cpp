@@ -54,15 +54,15 @@ std::vector<std::string> environment_texts() {
 }
 
 /// Degrees of parallelism that no module of this installation can do are problems of the run, like any other; a module
-/// that was named is Error{not_found}.
+/// that somebody named is Error{not_found}.
 void check_modules(const ModuleLoader& loader, const Settings& settings, std::vector<Problem>& problems) {
   for (const NamedModule& module : named_modules(settings)) {
     try {
       loader.find(module.kind, module.name);
     } catch (const Error& error) {
-      if (section_of(module.option) != "parallel") throw;
-      problems.push_back({fmt::format("{} = {}: {}", module.option, settings.text(module.option), error.what()),
-                          to_string(settings.origin(module.option)), fmt::format("set {} = 1", module.option)});
+      if (module.degree.empty() || (module.option != module.degree && settings.is_set(module.option))) throw;
+      problems.push_back({fmt::format("{} = {}: {}", module.degree, settings.text(module.degree), error.what()),
+                          to_string(settings.origin(module.degree)), fmt::format("set {} = 1", module.degree)});
     }
   }
 }

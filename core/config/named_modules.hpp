@@ -16,6 +16,7 @@ namespace tessera {
 struct NamedModule {
   std::string kind, name;  ///< "optimizer", "adamw"
   std::string option;      ///< whose value names it: "optimizer.name"
+  std::string degree;      ///< what asks for it, where that is a degree: "parallel.context"; else empty
 };
 
 /// Strategies come first, in the order in which they are asked: data, tensor, context, expert, extra. A schedule is

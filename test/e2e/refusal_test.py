@@ -50,20 +50,27 @@ class RefusalTest(training.TrainingTest):
         self.refuse(["--sgd.momentum: sgd.momentum belongs to the module optimizer/sgd"], sgd__momentum=0.9)
         self.refuse(["--offload.path: offload.path is not used"], offload__path="somewhere")
 
-    def test_b12_layouts_that_this_version_does_not_train(self):
-        self.refuse(["--parallel.tensor: parallel.tensor = 2: this version trains with data parallelism only"],
-                    parallel__tensor=2)
-        self.refuse(["2 ranks are not a multiple of parallel.tensor x parallel.context x parallel.pipeline = 1 x 1 x 3"],
-                    parallel__pipeline=3)
-        self.refuse(["--train.precision: train.precision = bf16"], train__precision="bf16")
+    def test_b12_ranks_that_a_layout_cannot_use(self):
+        self.refuse(["2 ranks are not a multiple of parallel.tensor x parallel.context x parallel.pipeline = 3 x 1 x 1"],
+                    parallel__tensor=3)
+
+    def test_b12_layouts_without_a_module(self):
+        there = self.run_program("modules", "list").out
+        for degree, module in (("tensor", "tensor_parallel"), ("context", "context_ring"), ("pipeline", "one_f_one_b")):
+            if module not in there:
+                self.refuse([f"--parallel.{degree}: parallel.{degree} = 2: there is no module", module,
+                             f"set parallel.{degree} = 1"], **{f"parallel__{degree}": 2})
+
+    def test_b12_what_this_version_does_not_do(self):
+        self.refuse(["--train.precision: train.precision = bf16: this version trains in"], train__precision="bf16")
+        self.refuse(["--model.experts: model.experts = 4: this version has no experts"], model__experts=4)
 
     def test_b12_everything_at_once(self):
-        outcome = self.refuse(["the configuration has 7 problems", "unknown key model.hiden", "zero.stage is not used",
+        outcome = self.refuse(["the configuration has 6 problems", "unknown key model.hiden", "zero.stage is not used",
                                "train.steps must be an integer, not 'many'", "train.global_batch = 7",
-                               "model.heads = 64 is not a multiple of model.kv_heads = 7", "parallel.context = 2",
-                               "train.recompute = full"],
+                               "model.heads = 64 is not a multiple of model.kv_heads = 7", "model.experts = 4"],
                               model__hiden=3, zero__stage=1, train__steps="many", train__global_batch=7,
-                              model__kv_heads=7, parallel__context=2, train__recompute="full")
+                              model__kv_heads=7, model__experts=4)
         self.assertEqual(outcome.err.count("tessera: error:"), 1, outcome)
 
     def test_b12_a_run_file_is_named_with_its_line(self):

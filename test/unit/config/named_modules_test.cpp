@@ -32,5 +32,13 @@ TEST(NamedModules, FollowTheOptions) {
                                    "optimizer/muon", "offload/host"));
 }
 
+TEST(NamedModules, KnowTheDegreeThatAsksForThem) {
+  std::vector<std::string> degrees;
+  for (const NamedModule& module : named_modules(settings_of({{"parallel.context", "2"}, {"parallel.pipeline", "3"}})))
+    degrees.push_back(module.name + ":" + module.degree);
+  EXPECT_THAT(degrees, testing::ElementsAre("data_parallel:", "context_ring:parallel.context",
+                                            "one_f_one_b:parallel.pipeline", "adamw:"));
+}
+
 }  // namespace
 }  // namespace tessera
