@@ -168,10 +168,13 @@ sample=$(timeout -k 10 120 "$tessera" generate --checkpoint "$final" --prompt '#
 printf ' %d s\n' $((SECONDS - stage_begin))
 
 first_loss=$(head -n 1 "$metrics" | value_of loss | LC_ALL=C xargs printf '%.2f')
-last_loss=$(tail -n 1 "$metrics" | value_of loss | LC_ALL=C xargs printf '%.2f')
+last_loss=$(tail -n 20 "$metrics" | value_of loss | LC_ALL=C awk '{ sum += $1 } END { printf "%.2f", sum / NR }')
+valid_loss=$(sed -n 's/.*lm loss value: \([0-9.E+-]*\).*/\1/p' "$log" | tail -n 1 | LC_ALL=C xargs printf '%.2f')
+train_seconds=$(value_of step_seconds <"$metrics" | LC_ALL=C awk '{ sum += $1 } END { printf "%.0f", sum }')
 printf '\n%s\n\n' "$sample"
 cat <<END
-quickstart: loss $first_loss -> $last_loss nats per byte (guessing: 5.55) in $steps steps; $((SECONDS / 60)) min $((SECONDS % 60)) s in all
+quickstart: loss $first_loss -> $last_loss nats per byte (mean of the last 20 steps; guessing: 5.55), $valid_loss on text
+that it has not seen, after $steps steps in $train_seconds s; $((SECONDS / 60)) min $((SECONDS % 60)) s in all
 
   $metrics   one line per logged step
   $final   the last checkpoint; h5ls reads it
