@@ -11,6 +11,8 @@ import signal
 import program
 import training
 
+KILLED = 137  # what mpirun makes of a rank that was killed
+
 # Ranks do not know each other's numbers from SLURM but from MPI; these are what a job with two nodes of two tasks has,
 # in block and in cyclic order, seen from a batch script that calls mpirun.
 ALLOCATION = {"SLURM_JOB_ID": "4711", "SLURM_NTASKS": "4", "SLURM_NNODES": "2", "SLURM_TASKS_PER_NODE": "2(x2)"}
@@ -75,6 +77,33 @@ class ResumeTest(training.TrainingTest):
         outcome, _ = self.signal_during_run(2, "run", 0, signal.SIGUSR1)
         self.assertEqual(outcome.code, training.STOPPED, outcome)
         self.assertEqual(len(self.checkpoints("run")), 1)
+
+    def test_b02_a_killed_rank_costs_no_more_than_the_steps_since_the_last_checkpoint(self):
+        outcome, _ = self.signal_during_run(2, "run", 1, signal.SIGKILL, after=20, checkpoint__interval=5)
+        self.assertEqual(outcome.code, KILLED, outcome)
+        saved = [name for name in self.checkpoints("run") if not name.endswith(".tmp")]
+        step = int(saved[-1].removeprefix("step-"))
+        self.assertGreaterEqual(step, 15)
+        self.expect_continued(2, "run", step)
+
+    def test_b09_a_file_and_a_time_limit_stop_as_a_signal_does(self):
+        self.write("asked/STOP", "")
+        self.train(2, "asked", code=training.STOPPED, train__steps=1000000)
+        self.assertEqual(self.checkpoints("asked"), ["step-00000001"])
+        outcome = self.train(2, "limited", code=training.STOPPED, train__steps=1000000, train__stop_after="1s")
+        self.assertEqual(len(self.checkpoints("limited")), 1)
+        self.assertIn("the time limit (train.stop_after)", outcome.err)
+
+    def test_b02_another_run_is_not_continued(self):
+        self.train(2, "run", train__steps=2, checkpoint__interval=2)
+        self.write("other.txt", "other words " * 2000)
+        self.run_program("prepare", "--output", "other.h5", "other.txt")
+        outcome = self.train(2, "run", code=program.CONFIGURATION, train__steps=4, train__seed=5, data__train="other.h5",
+                             optimizer__name="lion")
+        self.assertIn("train.seed is 5, the checkpoint has 1234", outcome.err)
+        self.assertIn("optimizer.name is lion, the checkpoint has adamw", outcome.err)
+        self.assertIn("data.train is not the dataset that the run has consumed so far", outcome.err)
+        self.assertEqual(len(self.metrics("run")), 2)
 
     def test_b09_variables_that_contradict_are_named(self):
         step = 'SLURM_STEP_ID=0 SLURM_STEP_NUM_TASKS=8 SLURM_PROCID=$OMPI_COMM_WORLD_RANK exec "$@"'

@@ -95,15 +95,16 @@ class TrainingTest(program.ProgramTest):
     def checkpoint_file(self, folder, step, name):
         return (self.folder / folder / "checkpoints" / f"step-{step:08d}" / name).read_text()
 
-    def signal_during_run(self, ranks, folder, rank, number, environment=None, wrapper=(), **more):
-        """Starts a run that would last long, sends a signal to one rank amid its steps, and returns the outcome."""
+    def signal_during_run(self, ranks, folder, rank, number, environment=None, wrapper=(), after=3, **more):
+        """Starts a run that would last long, sends a signal to one rank when `after` steps are logged, and returns the
+        outcome and the seconds until the end."""
         options = self.options(folder, train__steps=1000000, **more)
         launcher = ["timeout", "-k", "5", str(program.SECONDS), "mpirun", "--oversubscribe", "--bind-to", "none", "-n",
                     str(ranks), *wrapper, program.TESSERA, "train", *flags(options)]
         with subprocess.Popen(launcher, cwd=self.folder, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, env={**os.environ, **program.MPI_ENVIRONMENT, **(environment or {})}) as job:
             deadline = time.monotonic() + 30
-            while self.steps(folder) < 3:
+            while self.steps(folder) < after:
                 self.assertLess(time.monotonic(), deadline, "no step was logged")
                 self.assertIsNone(job.poll(), "the run ended by itself")
                 time.sleep(0.02)
