@@ -21,7 +21,7 @@ void catch_signals(void (*handler)(int)) {
   struct sigaction action {};
   action.sa_handler = handler;
   action.sa_flags = SA_RESTART;
-  for (int number : {SIGUSR1, SIGTERM}) sigaction(number, &action, nullptr);
+  for (int number : {SIGUSR1, SIGUSR2, SIGTERM}) sigaction(number, &action, nullptr);
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace tessera::apps {
 
 class StopRequests {
  public:
-  /// Catches SIGUSR1 and SIGTERM from now on. `stop_file` (may be empty) is looked for by rank 0; `seconds` is the time
+  /// Catches SIGUSR1, SIGUSR2 and SIGTERM from now on. `stop_file` (may be empty) is looked for by rank 0; `seconds` is the time
   /// limit, 0: none.
   StopRequests(Ranks& ranks, std::filesystem::path stop_file, double seconds);
   ~StopRequests();
