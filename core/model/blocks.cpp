@@ -85,6 +85,19 @@ Embedded embedding(BlockContext& context) {
   return {b.mark(b.embed(table, context.inputs.ids), Mark::residual), table};
 }
 
+Value layers(BlockContext& context, Value x, Value (*feed_forward)(BlockContext&, Value)) {
+  Builder& b = context.builder;
+  x = dropout(context, x, "embedding");
+  for (int layer = 0; layer < static_cast<int>(context.config.layers); ++layer) {
+    b.enter(layer);
+    Value y = attention(context, b.mark(norm(context, x, "norm1"), Mark::block_input));
+    x = b.add(x, dropout(context, y, "attention"));
+    y = feed_forward(context, b.mark(norm(context, x, "norm2"), Mark::block_input));
+    x = b.add(x, dropout(context, y, "feed_forward"));
+  }
+  return x;
+}
+
 void head(BlockContext& context, Value x, Value table, std::int64_t pieces, ModelGraph& model) {
   Builder& b = context.builder;
   const ModelConfig& config = context.config;

@@ -42,6 +42,9 @@ struct Embedded {
 };
 Embedded embedding(BlockContext& context);
 
+/// The layers of a decoder with pre-norm blocks: attention, then `feed_forward`, each added to the residual stream x.
+Value layers(BlockContext& context, Value x, Value (*feed_forward)(BlockContext&, Value));
+
 /// Final norm, logits and loss in `pieces` of the sequence; or the logits, for generation.
 void head(BlockContext& context, Value x, Value table, std::int64_t pieces, ModelGraph& model);
 

@@ -20,22 +20,14 @@ Value feed_forward(blocks::BlockContext& context, Value x) {
 blocks::Embedded gpt_layers(blocks::BlockContext& context) {
   Builder& b = context.builder;
   const ModelConfig& config = context.config;
-  blocks::Embedded embedded = blocks::embedding(context);
+  const blocks::Embedded embedded = blocks::embedding(context);
   const Value positions = b.parameter({"position_embedding",
                                        {config.sequence, config.hidden},
                                        ParameterRole::position_table,
                                        Initial::normal,
                                        blocks::k_deviation});
-  Value x = b.add(embedded.x, b.mark(b.embed(positions, context.inputs.position), Mark::residual));
-  x = blocks::dropout(context, x, "embedding");
-  for (int layer = 0; layer < static_cast<int>(config.layers); ++layer) {
-    b.enter(layer);
-    Value y = blocks::attention(context, b.mark(blocks::norm(context, x, "norm1"), Mark::block_input));
-    x = b.add(x, blocks::dropout(context, y, "attention"));
-    y = feed_forward(context, b.mark(blocks::norm(context, x, "norm2"), Mark::block_input));
-    x = b.add(x, blocks::dropout(context, y, "feed_forward"));
-  }
-  return {x, embedded.table};
+  const Value x = b.add(embedded.x, b.mark(b.embed(positions, context.inputs.position), Mark::residual));
+  return {blocks::layers(context, x, feed_forward), embedded.table};
 }
 
 }  // namespace tessera

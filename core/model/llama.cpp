@@ -19,17 +19,8 @@ Value feed_forward(blocks::BlockContext& context, Value x) {
 }  // namespace
 
 blocks::Embedded llama_layers(blocks::BlockContext& context) {
-  Builder& b = context.builder;
-  blocks::Embedded embedded = blocks::embedding(context);
-  Value x = blocks::dropout(context, embedded.x, "embedding");
-  for (int layer = 0; layer < static_cast<int>(context.config.layers); ++layer) {
-    b.enter(layer);
-    Value y = blocks::attention(context, b.mark(blocks::norm(context, x, "norm1"), Mark::block_input));
-    x = b.add(x, blocks::dropout(context, y, "attention"));
-    y = feed_forward(context, b.mark(blocks::norm(context, x, "norm2"), Mark::block_input));
-    x = b.add(x, blocks::dropout(context, y, "feed_forward"));
-  }
-  return {x, embedded.table};
+  const blocks::Embedded embedded = blocks::embedding(context);
+  return {blocks::layers(context, embedded.x, feed_forward), embedded.table};
 }
 
 }  // namespace tessera
