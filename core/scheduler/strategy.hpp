@@ -30,6 +30,10 @@ class Strategy {
  public:
   virtual ~Strategy() = default;
 
+  /// Cuts axes of the mesh into factors where the strategy needs a part of one: "tp" of 4 into "tp.replica" of 2 and
+  /// "tp.head" of 2, both with the stem "tp", fastest first.
+  virtual void factor(std::vector<Axis>&) const {}
+
   /// Changes the logical graph: adds, freezes or replaces parameters and ops.
   virtual void transform(Graph&) const {}
 
