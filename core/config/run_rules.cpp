@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <numeric>
 #include <string>
 #include <string_view>
+
+#include "core/config/layer_counts.hpp"
 
 namespace tessera {
 
@@ -21,6 +24,7 @@ class Rules {
   std::int64_t operator[](std::string_view name) const { return settings_.get<std::int64_t>(name); }
   std::string text(std::string_view name) const { return settings_.text(name); }
   double real(std::string_view name) const { return settings_.get<double>(name); }
+  std::vector<std::string> list(std::string_view name) const { return settings_.get<std::vector<std::string>>(name); }
 
   void require(bool holds, std::initializer_list<std::string_view> options, std::string what, std::string hint) {
     if (holds) return;
@@ -72,6 +76,25 @@ void check_model(Rules& run) {
               "Every chunk of a stage needs a layer.");
 }
 
+void check_layers(Rules& run) {
+  const std::vector<std::string> words = run.list("parallel.layers");
+  if (words.empty()) return;
+  const auto counts = parse_layer_counts(words);
+  const std::string text = run.text("parallel.layers");
+  run.require(counts.has_value(), {"parallel.layers"},
+              fmt::format("parallel.layers = {} is not a list of numbers above 0", text),
+              "Write one number per chunk: 3, 3, 2.");
+  if (!counts) return;
+  const std::int64_t layers = run["model.layers"], stages = run["parallel.pipeline"], chunks = run["parallel.chunks"];
+  const std::int64_t sum = std::accumulate(counts->begin(), counts->end(), std::int64_t{0});
+  run.require(std::ssize(*counts) == stages * chunks, {"parallel.layers"},
+              fmt::format("parallel.layers = {} has {} numbers, not parallel.pipeline x parallel.chunks = {} x {}",
+                          text, counts->size(), stages, chunks),
+              "Write one number per chunk.");
+  run.require(sum == layers, {"parallel.layers", "model.layers"},
+              fmt::format("parallel.layers = {} are {} layers, but model.layers = {}", text, sum, layers), {});
+}
+
 void check_ranks(Rules& run, std::int64_t world) {
   const std::int64_t tensor = run["parallel.tensor"], context = run["parallel.context"],
                      pipeline = run["parallel.pipeline"], part = tensor * context * pipeline;
@@ -118,6 +141,7 @@ void check_files(Rules& run) {
 std::vector<Problem> check_run(const Settings& settings, std::int64_t world) {
   Rules run(settings);
   check_model(run);
+  check_layers(run);
   if (world > 0) check_ranks(run, world);
   check_rates(run);
   check_files(run);

@@ -65,6 +65,13 @@ const Case k_cases[] = {
     {"[lr]\nmin = 0.1\n", 1, "lr.min = 0.1 is more than optimizer.lr = 0.0003", "run.ini:2", ""},
     {"[checkpoint]\ninterval = 5\n", 1, "checkpoint.interval = 5, but there is no checkpoint.dir", "run.ini:2",
      "Set checkpoint.dir to the folder for checkpoints."},
+    {"[model]\nlayers = 8\n[parallel]\npipeline = 2\nlayers = 5, x\n", 2,
+     "parallel.layers = 5, x is not a list of numbers above 0", "run.ini:5", "Write one number per chunk: 3, 3, 2."},
+    {"[model]\nlayers = 8\n[parallel]\npipeline = 2\nlayers = 3, 3, 2\n", 2,
+     "parallel.layers = 3, 3, 2 has 3 numbers, not parallel.pipeline x parallel.chunks = 2 x 1", "run.ini:5",
+     "Write one number per chunk."},
+    {"[model]\nlayers = 8\n[parallel]\npipeline = 2\nlayers = 5, 2\n", 2,
+     "parallel.layers = 5, 2 are 7 layers, but model.layers = 8", "run.ini:5", ""},
 };
 
 INSTANTIATE_TEST_SUITE_P(Cases, BrokenRules, testing::ValuesIn(k_cases));
@@ -72,6 +79,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, BrokenRules, testing::ValuesIn(k_cases));
 TEST(RunRules, GoodRunsHaveNoProblems) {
   EXPECT_THAT(problems_of("", 1), IsEmpty());
   EXPECT_THAT(problems_of("[parallel]\ntensor = 2\npipeline = 2\n[train]\nglobal_batch = 8\n", 8), IsEmpty());
+  EXPECT_THAT(problems_of("[model]\nlayers = 8\n[parallel]\npipeline = 2\nlayers = 5, 3\n", 2), IsEmpty());
   EXPECT_THAT(problems_of("[parallel]\ntensor = 64\n", 0), IsEmpty());  // ranks are not known yet
 }
 
