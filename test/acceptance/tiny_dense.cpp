@@ -69,9 +69,12 @@ void TokenSource::fill(std::int64_t first_sample, std::int64_t samples, const Ba
       const std::int64_t at = row * columns + column, position = view.tokens.start[0] + row;
       view.ids[at] = token(options_.vocab, c, position);
       view.target[at] = token(options_.vocab, c, position + 1);
-      view.position[at] = view.index[at] = static_cast<std::int32_t>(position);
-      view.document[at] = 0;
-      const double counts = position < valid ? 1 : 0;
+      const std::int64_t start = options_.document_start ? options_.document_start(c, position) : 0;
+      view.index[at] = static_cast<std::int32_t>(position);
+      view.position[at] = static_cast<std::int32_t>(position - start);
+      view.document[at] = static_cast<std::int32_t>(start);
+      const bool chosen = !options_.counts || options_.counts(c, position);
+      const double counts = position < valid && chosen ? 1 : 0;
       if (view.mask_dtype == DType::f64)
         static_cast<double*>(view.mask)[at] = counts;
       else
@@ -98,10 +101,14 @@ std::vector<Axis> data_axis(int ranks) {
 
 StepLog train_steps(const testing_support::TrainingCase& run, std::int64_t steps,
                     const std::function<std::int64_t(std::int64_t)>& valid) {
+  return train_steps(run, steps, TokenSource::Options{run.model.vocab, valid, {}, {}});
+}
+
+StepLog train_steps(const testing_support::TrainingCase& run, std::int64_t steps, const TokenSource::Options& data) {
   StepLog log;
   std::mutex mutex;
   testing_support::run_training(run, [&](Engine& engine, int rank) {
-    TokenSource source({run.model.vocab, valid, {}, {}});
+    TokenSource source(data);
     std::vector<StepOutcome> outcomes;
     for (std::int64_t step = 1; step <= steps; ++step) {
       outcomes.push_back(engine.step(source, (step - 1) * run.global_batch, {step, 1e-3}));

@@ -32,6 +32,10 @@ class TokenSource final : public BatchSource {
     std::function<std::int64_t(std::int64_t g)> content;  ///< g -> c; empty: c = g
     std::function<void(std::int64_t g, std::int64_t c)>
         seen;  ///< called for each sample that a rank reads; may be empty
+    std::function<bool(std::int64_t c, std::int64_t place)> counts =
+        {};  ///< which of the valid targets count; empty: all
+    std::function<std::int64_t(std::int64_t c, std::int64_t place)> document_start =
+        {};  ///< where the document of a place begins; empty: the sample is one document
   };
 
   explicit TokenSource(Options options) : options_(std::move(options)) {}
@@ -59,6 +63,7 @@ struct StepLog {
 };
 
 /// Trains `steps` steps with learning rate 1e-3 on the ranks of the case's mesh.
+StepLog train_steps(const testing_support::TrainingCase& run, std::int64_t steps, const TokenSource::Options& data);
 StepLog train_steps(const testing_support::TrainingCase& run, std::int64_t steps,
                     const std::function<std::int64_t(std::int64_t)>& valid);
 

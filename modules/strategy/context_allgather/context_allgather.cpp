@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "modules/strategy/context_allgather/context_allgather.hpp"
+
+namespace tessera {
+
+void ContextAllgather::place_input(std::string_view, const TokenDims& dims, const Mesh& mesh, Layout& layout) const {
+  if (dims.sequence < 0) return;
+  for (AxisId axis : mesh.factors("cp")) layout.splits(dims.sequence).push_back(axis);
+}
+
+}  // namespace tessera

@@ -1,0 +1,20 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+//
+// For:  context parallelism in its plainest form: tokens are split over `cp`, attention gathers keys and values.
+// Used: the module's entry, tests.
+// Must not know: attention, collectives, other axes.
+#pragma once
+
+#include "core/scheduler/strategy.hpp"
+
+namespace tessera {
+
+class ContextAllgather final : public Strategy {
+ public:
+  /// Splits the sequence dim of every input. Attention needs keys and values whole, so they are gathered in forward and
+  /// again in backward, and their gradients are reduced and scattered: all of it follows from the rules of ops.
+  void place_input(std::string_view name, const TokenDims& dims, const Mesh& mesh, Layout& layout) const override;
+};
+
+}  // namespace tessera

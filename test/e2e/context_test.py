@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+# SPDX-FileCopyrightText: The Tessera authors
+# SPDX-License-Identifier: Apache-2.0
+"""Context parallelism with whole programs: two ranks that share the tokens of a sequence train as one rank does.
+
+context_test.py PROGRAM
+"""
+
+import program
+import training
+
+STRATEGIES = ("allgather", "ulysses")
+STEPS = 6
+
+
+class ContextTest(training.TrainingTest):
+    def expect_close(self, folder, reference):
+        """Losses and norms of fp32 runs up to the order of sums; everything that is no such sum exactly."""
+        ours, theirs = self.metrics(folder), self.metrics(reference)
+        self.assertEqual(len(ours), len(theirs))
+        for ours_line, theirs_line in zip(ours, theirs):
+            for key, tolerance in (("loss", 1e-5), ("grad_norm", 1e-4)):
+                a, b = float(ours_line.pop(key)), float(theirs_line.pop(key))
+                self.assertLessEqual(abs(a - b), tolerance * abs(b), f"{folder} {key}")
+            for line in (ours_line, theirs_line):
+                line.pop("peak_bytes")
+            self.assertEqual(ours_line, theirs_line)
+
+    def test_every_strategy_trains_as_one_rank(self):
+        for documents in ("off", "on"):
+            one = f"one-{documents}"
+            self.train(1, one, train__steps=STEPS, data__isolate_documents=documents)
+            for strategy in STRATEGIES:
+                with self.subTest(strategy, documents=documents):
+                    folder = f"{strategy}-{documents}"
+                    self.train(2, folder, train__steps=STEPS, data__isolate_documents=documents, parallel__context=2,
+                               strategy__context=strategy)
+                    self.expect_close(folder, one)
+
+    def test_evaluations_see_the_same_samples(self):
+        losses = {}
+        for folder, ranks, more in (("one", 1, {}),
+                                    *((name, 2, {"parallel__context": 2, "strategy__context": name})
+                                      for name in STRATEGIES)):
+            outcome = self.train(ranks, folder, train__steps=2, train__eval_interval=1, data__split="0.9,0.1", **more)
+            losses[folder] = [float(word) for line in (outcome.out + outcome.err).splitlines() if "validation" in line
+                              for word in line.replace(",", " ").split() if word.replace(".", "", 1).isdigit()]
+        self.assertTrue(losses["one"])
+        for name in STRATEGIES:
+            self.assertEqual(len(losses[name]), len(losses["one"]))
+            for a, b in zip(losses[name], losses["one"]):
+                self.assertLessEqual(abs(a - b), 1e-4 * abs(b), name)
+
+    def test_heads_that_cannot_be_shared_are_refused(self):
+        outcome = self.train(3, "refused", code=program.CONFIGURATION, train__steps=1, parallel__context=3,
+                             strategy__context="ulysses")
+        self.assertIn("4 attention heads cannot be shared evenly", outcome.err)
+
+
+if __name__ == "__main__":
+    program.main()
