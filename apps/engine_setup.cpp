@@ -13,21 +13,34 @@ DType precision_of(const Settings& settings) {
   return settings.get<std::string>("train.precision") == "fp64" ? DType::f64 : DType::f32;
 }
 
-}  // namespace
+using Strategies = std::vector<std::unique_ptr<Strategy>>;
 
-Mesh make_mesh(const Settings& settings, int world) {
+Strategies make_strategies(const Run& run) {
+  Strategies strategies;
+  for (const NamedModule& module : named_modules(run.settings()))
+    if (module.kind == "strategy") strategies.push_back(run.registry().create<Strategy>(module.name, run.settings()));
+  return strategies;
+}
+
+/// tp, cp, dp, pp, fastest first, as strategies factor them; dp is what remains of the world.
+Mesh make_mesh(const Settings& settings, int world, const Strategies& strategies) {
   const int tensor = settings.get<int>("parallel.tensor"), context = settings.get<int>("parallel.context"),
             pipeline = settings.get<int>("parallel.pipeline");
-  return Mesh({{"tp", "tp", tensor},
-               {"cp", "cp", context},
-               {"dp", "dp", world / (tensor * context * pipeline)},
-               {"pp", "pp", pipeline}});
+  std::vector<Axis> axes{{"tp", "tp", tensor},
+                         {"cp", "cp", context},
+                         {"dp", "dp", world / (tensor * context * pipeline)},
+                         {"pp", "pp", pipeline}};
+  for (const auto& strategy : strategies) strategy->factor(axes);
+  return Mesh(std::move(axes));
 }
+
+}  // namespace
 
 EngineSetup::EngineSetup(Ranks& ranks, const Run& run)
     : settings_(run.settings()),
       world_(ranks.world()),
-      mesh_(make_mesh(settings_, world_.size())),
+      strategies_(make_strategies(run)),
+      mesh_(make_mesh(settings_, world_.size(), strategies_)),
       device_(ranks.threads().threads, ranks.memory()) {
   const Registry& registry = run.registry();
   kernels_.add(device_.kernels());
@@ -35,8 +48,7 @@ EngineSetup::EngineSetup(Ranks& ranks, const Run& run)
     const auto set = registry.create<KernelSet>(name, settings_);
     if (set->device == device_.name()) kernels_.add(set->entries);
   }
-  for (const NamedModule& module : named_modules(settings_))
-    if (module.kind == "strategy") strategies_.push_back(registry.create<Strategy>(module.name, settings_));
+  settings_.mark_used("parallel.sequence");  // without effect on one rank
   optimizer_ = registry.create<Optimizer>(settings_.get<std::string>("optimizer.name"), settings_);
 }
 

@@ -17,10 +17,6 @@
 
 namespace tessera::apps {
 
-/// The mesh of a run: tp, cp, dp, pp, fastest first; dp is what remains of the world. Throws Error{configuration} that
-/// names what does not fit.
-Mesh make_mesh(const Settings& settings, int world);
-
 class EngineSetup {
  public:
   /// All but the engine. Communicates nothing; throws Error{configuration}.
@@ -36,10 +32,10 @@ class EngineSetup {
  private:
   const Settings& settings_;
   Communicator& world_;
+  std::vector<std::unique_ptr<Strategy>> strategies_;
   Mesh mesh_;
   HostDevice device_;
   KernelTable kernels_;
-  std::vector<std::unique_ptr<Strategy>> strategies_;
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Engine> engine_;
 };

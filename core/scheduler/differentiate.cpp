@@ -18,6 +18,19 @@ std::int64_t local_bytes(const Mesh& mesh, const ValueInfo& info) {
   return slab_of(mesh, info.layout, info.type.shape, 0).extent.count() * size_of(info.type.dtype);
 }
 
+/// Axes over which a value is replicated while another factor of their stem splits it: over "tp.replica", where ranks
+/// share the key heads that "tp.head" splits.
+AxisSet replica_axes(const Mesh& mesh, const Layout& layout) {
+  AxisSet replicas;
+  for (int a = 0; a < mesh.axes(); ++a) {
+    const auto axis = static_cast<AxisId>(a);
+    if (!layout.of(axis).is_replicated()) continue;
+    for (AxisId other : mesh.factors(mesh.axis(axis).stem))
+      if (layout.of(other).is_split()) replicas = replicas | AxisSet::of(axis);
+  }
+  return replicas;
+}
+
 class Differentiator final : public GradientScope {
  public:
   explicit Differentiator(Placer& placer) : placer_(placer), graph_(placer.graph()) {}
@@ -83,7 +96,8 @@ class Differentiator final : public GradientScope {
   }
 
   /// What becomes of a gradient that is partial on axes on which the dual of its value is replicated. Through a view it
-  /// goes as it is: the pieces of the head's input are reduced together and not each.
+  /// goes as it is: the pieces of the head's input are reduced together and not each. On replica axes it stays partial
+  /// too: the gradients of shared key heads end in that of the block's input, which is reduced once, and in weights'.
   enum class Partials : std::uint8_t { are_reduced, stay };
 
   /// The sum of what flowed to `v`, in the dual of its layout; none when nothing did.
@@ -108,8 +122,9 @@ class Differentiator final : public GradientScope {
     Value total;
     for (Value group : groups) {
       Layout layout = target;
-      if (partials == Partials::stay)
-        layout.set_partial(graph_[group].layout.partial(Merge::sum) - target.split_axes(), Merge::sum);
+      AxisSet kept = graph_[group].layout.partial(Merge::sum) - target.split_axes();
+      if (partials == Partials::are_reduced) kept = kept & replica_axes(placer_.mesh(), target);
+      layout.set_partial(kept, Merge::sum);
       const Value converted = placer_.convert(group, layout);
       total = total ? emit_add(total, converted) : converted;
     }

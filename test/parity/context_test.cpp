@@ -7,9 +7,9 @@
 
 #include "modules/optimizer/adamw/adamw.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
+#include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 #include "test/acceptance/tiny_dense.hpp"
 #include "test/support/context_strategies.hpp"
-#include "test/support/test_strategies.hpp"
 
 namespace tessera {
 namespace {
@@ -63,10 +63,10 @@ TokenSource::Options data_of(const ModelConfig& model, Documents documents) {
 StepLog run(const Case& c, Architecture architecture) {
   const adamw::AdamW optimizer({0.9, 0.95, 1e-8, 0.1});
   const DataParallel data(1 << 16);
-  const test::TensorStrategy tensor(test::Residual::split);
   const auto context = test::context_strategy(c.strategy);
   testing_support::TrainingCase run;
   run.model = model_of(architecture);
+  const TensorParallel tensor(run.model.heads, run.model.kv_heads, TensorParallel::Residual::split);
   run.axes = {{"tp", "tp", c.tensor}, {"cp", "cp", c.context}, {"dp", "dp", c.data}};
   run.strategies = {&data, &tensor, context.get()};
   run.optimizer = &optimizer;

@@ -6,9 +6,11 @@
 // Must not know: passes, ops, options.
 #pragma once
 
-#include "core/scheduler/strategy.hpp"
+#include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 
 namespace tessera::test {
+
+using Residual = TensorParallel::Residual;
 
 /// Axes of stem "dp" split the batch.
 class DataStrategy final : public Strategy {
@@ -16,27 +18,16 @@ class DataStrategy final : public Strategy {
   void place_input(std::string_view name, const TokenDims& dims, const Mesh& mesh, Layout& layout) const override;
 };
 
-/// What the residual stream is between the blocks.
-enum class Residual : std::uint8_t {
-  replicated,
-  split,           ///< on the sequence, by the tensor axes; block inputs are gathered by their mark
-  split_unmarked,  ///< the same without the mark of block inputs: right, but not what was meant
-};
-
-/// Axes of stem "tp" split matrices (Shoeybi et al. 2019): columns by output, rows by input, tables by vocabulary. Key and
-/// value heads are split by the axis "tp.head" alone if the stem is factored, by all of it if it is not, or not at all.
-class TensorStrategy final : public Strategy {
+/// Tensor parallelism that does not answer the mark of block inputs: right, but not what is meant.
+class UnmarkedTensorParallel final : public Strategy {
  public:
-  enum class KeyHeads : std::uint8_t { split, whole };
-
-  explicit TensorStrategy(Residual residual, KeyHeads key_heads = KeyHeads::split) : residual_(residual), key_heads_(key_heads) {}
+  explicit UnmarkedTensorParallel(const TensorParallel& tensor) : tensor_(tensor) {}
 
   void place_parameter(const Parameter& parameter, const Shape& shape, const Mesh& mesh, Layout& layout) const override;
   void place_value(Mark mark, const Type& type, const Mesh& mesh, Layout& layout) const override;
 
  private:
-  Residual residual_;
-  KeyHeads key_heads_;
+  const TensorParallel& tensor_;
 };
 
 /// Axes of stem "cp" split the sequence; attention gathers keys and values, or exchanges the sequence for heads

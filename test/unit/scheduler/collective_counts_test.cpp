@@ -25,17 +25,23 @@ constexpr Where k_layer_forward{1, Phase::forward}, k_layer_backward{1, Phase::b
     k_head_forward{k_head, Phase::forward}, k_head_backward{k_head, Phase::backward},
     k_embedding_forward{k_embedding, Phase::forward}, k_embedding_backward{k_embedding, Phase::backward};
 
+constexpr std::int64_t k_heads = 8;
+
 struct Extras {
   bool biases = false, qk_norm = false;
   std::int64_t key_heads = 4;
   std::int64_t head_pieces = 1;
+  bool marks_block_inputs = true;
 };
 
 class PlacedLlama {
  public:
   PlacedLlama(std::vector<Axis> axes, Residual residual, Attention attention = Attention::gathers,
               const Extras& extras = {})
-      : mesh_(std::move(axes)), tensor_(residual), context_(attention), model_(place_it(extras)) {}
+      : mesh_(std::move(axes)),
+        tensor_(k_heads, extras.key_heads, residual),
+        context_(attention),
+        model_(place_it(extras)) {}
 
   Counts count(Where where) const {
     Counts counts;
@@ -62,19 +68,21 @@ class PlacedLlama {
     ModelConfig config;
     config.layers = 3;
     config.hidden = 16;
-    config.heads = 8;
+    config.heads = k_heads;
     config.kv_heads = extras.key_heads;
     config.ffn = 24;
     config.vocab = 40;
     config.sequence = 16;
     config.biases = extras.biases;
     config.qk_norm = extras.qk_norm;
+    const UnmarkedTensorParallel unmarked(tensor_);
     const Strategy* strategies[] = {&tensor_, &context_, &data_};
+    if (!extras.marks_block_inputs) strategies[0] = &unmarked;
     return {config, {16, 4, extras.head_pieces}, mesh_, strategies};
   }
 
   Mesh mesh_;
-  TensorStrategy tensor_;
+  TensorParallel tensor_;
   ContextStrategy context_;
   DataStrategy data_;
   PlacedModel model_;
@@ -83,6 +91,13 @@ class PlacedLlama {
 const std::vector<Axis> k_tp2{{"tp", "tp", 2}}, k_cp2{{"cp", "cp", 2}},
     k_factored{{"tp.replica", "tp", 2}, {"tp.head", "tp", 2}};
 const Extras k_plain, k_adorned{true, true, 4};
+
+Counts together(const std::vector<Counts>& all) {
+  Counts sum;
+  for (const Counts& counts : all)
+    for (const auto& [name, count] : counts) sum[name] += count;
+  return sum;
+}
 
 class TensorCountsTest : public testing::TestWithParam<Extras> {};
 
@@ -124,22 +139,50 @@ TEST(CollectiveCountsTest, BiasesAndHeadNormsAreSummedOncePerStep) {
   EXPECT_EQ(model.unsummed("attention.q.bias"), "none");
 }
 
-/// Two key heads on four ranks: their gradients are summed over the ranks that hold the same head.
-TEST(CollectiveCountsTest, FactoredKeyHeadsCostTwoSmallReductions) {
-  const Extras extras{false, false, 2};
-  const PlacedLlama model(k_factored, Residual::replicated, Attention::gathers, extras);
-  const std::string all = "(tp.replica.tp.head)";
-  EXPECT_EQ(model.count(k_layer_forward), (Counts{{"all_reduce" + all, 2}}));
-  EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_reduce(tp.replica)", 2}, {"all_reduce" + all, 2}}));
-  const PlacedLlama split(k_factored, Residual::split, Attention::gathers, extras);
-  EXPECT_EQ(split.count(k_layer_forward), (Counts{{"all_gather" + all, 2}, {"reduce_scatter" + all, 2}}));
-  EXPECT_EQ(split.count(k_layer_backward),
-            (Counts{{"all_gather" + all, 4}, {"all_reduce(tp.replica)", 2}, {"reduce_scatter" + all, 2}}));
+/// Two key heads on four ranks: the gradients of what ranks share stay partial as far as the block's input, where they
+/// are summed with those of the queries, and as far as the weights, where they are summed once per step.
+TEST(CollectiveCountsTest, SharedKeyHeadsCostNothingInALayer) {
+  for (const bool adorned : {false, true}) {
+    const Extras extras{adorned, adorned, 2};
+    const PlacedLlama model(k_factored, Residual::replicated, Attention::gathers, extras);
+    const std::string all = "(tp.replica.tp.head)";
+    EXPECT_EQ(model.count(k_layer_forward), (Counts{{"all_reduce" + all, 2}}));
+    EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_reduce" + all, 2}}));
+    const PlacedLlama split(k_factored, Residual::split, Attention::gathers, extras);
+    EXPECT_EQ(split.count(k_layer_forward), (Counts{{"all_gather" + all, 2}, {"reduce_scatter" + all, 2}}));
+    EXPECT_EQ(split.count(k_layer_backward), (Counts{{"all_gather" + all, 4}, {"reduce_scatter" + all, 2}}));
+    for (const PlacedLlama* placed : {&model, &split}) {
+      for (const char* field : {"attention.k", "attention.v"}) EXPECT_EQ(placed->unsummed(field), "tp.replica");
+      for (const char* field : {"attention.q", "attention.o", "feed_forward.up", "feed_forward.down"})
+        EXPECT_EQ(placed->unsummed(field), "none") << field;
+      if (!adorned) continue;
+      for (const char* field : {"attention.k.bias", "attention.v.bias"})
+        EXPECT_EQ(placed->unsummed(field), "tp.replica") << field;
+      for (const char* field : {"attention.q_norm.gain", "attention.k_norm.gain"})
+        EXPECT_EQ(placed->unsummed(field), "tp.replica.tp.head") << field;
+    }
+  }
+}
+
+/// With context parallelism the keys' gradients are scattered over the sequence on the way, and still partial behind
+/// it.
+TEST(CollectiveCountsTest, SharedKeyHeadsCostNothingBesideContext) {
+  std::vector<Axis> axes = k_factored;
+  axes.push_back({"cp", "cp", 2});
+  const Extras extras{.key_heads = 2};
+  for (const Residual residual : {Residual::replicated, Residual::split}) {
+    const PlacedLlama both(axes, residual, Attention::gathers, extras),
+        alone(k_factored, residual, Attention::gathers, extras), context(k_cp2, residual, Attention::gathers);
+    for (const Where where : {k_layer_forward, k_layer_backward})
+      EXPECT_EQ(both.count(where), together({alone.count(where), context.count(where)}));
+    EXPECT_EQ(both.unsummed("attention.k"), "tp.replica.cp");
+  }
 }
 
 /// Without the mark of block inputs the axes of key heads and their replicas part: right, and wasteful.
 TEST(CollectiveCountsTest, FactoredAxesNeedTheMarkOfBlockInputs) {
-  const PlacedLlama model(k_factored, Residual::split_unmarked, Attention::gathers, {false, false, 2});
+  const Extras extras{.key_heads = 2, .marks_block_inputs = false};
+  const PlacedLlama model(k_factored, Residual::split, Attention::gathers, extras);
   const std::string all = "(tp.replica.tp.head)";
   EXPECT_EQ(model.count(k_layer_forward),
             (Counts{{"all_gather" + all, 2}, {"all_gather(tp.replica)", 2}, {"reduce_scatter" + all, 2}}));
@@ -174,13 +217,6 @@ TEST(CollectiveCountsTest, ContextThatExchangesTheSequenceForHeads) {
   const PlacedLlama model(k_cp2, Residual::replicated, Attention::exchanges);
   EXPECT_EQ(model.count(k_layer_forward), (Counts{{"all_to_all(cp)", 4}}));
   EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_to_all(cp)", 4}}));
-}
-
-Counts together(const std::vector<Counts>& all) {
-  Counts sum;
-  for (const Counts& counts : all)
-    for (const auto& [name, count] : counts) sum[name] += count;
-  return sum;
 }
 
 /// Axes do not disturb each other: a product of parallelisms costs what they cost alone.

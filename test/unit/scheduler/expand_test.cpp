@@ -67,7 +67,7 @@ TEST(ExpandTest, ExpandedNodesComputeTheSame) {
   const auto expected = PlacedModel(tiny(), micro_batch, one, {}).run(inputs, weights, 0.1);
   const Mesh mesh({{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 2}});
   for (const Residual residual : {Residual::replicated, Residual::split}) {
-    const TensorStrategy tensor(residual);
+    const TensorParallel tensor(tiny().heads, tiny().kv_heads, residual);
     const ContextStrategy context(ContextStrategy::Attention::gathers);
     const DataStrategy data;
     const ExpandingStrategy expanding;

@@ -49,14 +49,17 @@ TEST(OrderTest, NoNodeReadsBeforeItsInputsAreMade) {
                                              {{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 2}}};
   for (const Architecture architecture : {Architecture::llama, Architecture::gpt}) {
     for (const std::vector<Axis>& axes : grids) {
-      for (const Residual residual : {Residual::replicated, Residual::split, Residual::split_unmarked}) {
+      const ModelConfig config = tiny(architecture);
+      const TensorParallel replicated(config.heads, config.kv_heads, Residual::replicated),
+          split(config.heads, config.kv_heads, Residual::split);
+      const UnmarkedTensorParallel unmarked(split);
+      for (const Strategy* tensor : std::initializer_list<const Strategy*>{&replicated, &split, &unmarked}) {
         for (const auto attention : {ContextStrategy::Attention::gathers, ContextStrategy::Attention::exchanges}) {
           const Mesh mesh(axes);
-          const TensorStrategy tensor(residual);
           const ContextStrategy context(attention);
           const DataStrategy data;
-          const Strategy* strategies[] = {&tensor, &context, &data};
-          const PlacedModel model(tiny(architecture), {32, 4, 4}, mesh, strategies);
+          const Strategy* strategies[] = {tensor, &context, &data};
+          const PlacedModel model(config, {32, 4, 4}, mesh, strategies);
           std::vector<NodeList> programs = cut_into_programs(model.graph(), {});
           EXPECT_THAT(reads_before_writes(model.graph(), programs), testing::IsEmpty()) << mesh.describe();
           std::reverse(programs.back().nodes.begin(), programs.back().nodes.end());

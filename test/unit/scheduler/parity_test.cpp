@@ -12,14 +12,13 @@ namespace tessera::test {
 namespace {
 
 using Attention = ContextStrategy::Attention;
-using KeyHeads = TensorStrategy::KeyHeads;
 
 struct Layouts {
   std::string name;
   std::vector<Axis> axes;
   Residual residual = Residual::replicated;
   Attention attention = Attention::gathers;
-  KeyHeads key_heads = KeyHeads::split;
+  bool marks_block_inputs = true;
 };
 
 struct Model {
@@ -37,14 +36,12 @@ const std::vector<Layouts>& layouts() {
   static const std::vector<Layouts> all{
       {"tp2", k_tp2},
       {"tp2_sequence", k_tp2, Residual::split},
-      {"tp2_sequence_unmarked", k_tp2, Residual::split_unmarked},
+      {"tp2_sequence_unmarked", k_tp2, Residual::split, Attention::gathers, false},
       {"tp4", k_tp4},
       {"tp4_sequence", k_tp4, Residual::split},
-      {"tp4_whole_key_heads", k_tp4, Residual::replicated, Attention::gathers, KeyHeads::whole},
-      {"tp4_whole_key_heads_sequence", k_tp4, Residual::split, Attention::gathers, KeyHeads::whole},
       {"tp4_factored", k_factored},
       {"tp4_factored_sequence", k_factored, Residual::split},
-      {"tp4_factored_sequence_unmarked", k_factored, Residual::split_unmarked},
+      {"tp4_factored_sequence_unmarked", k_factored, Residual::split, Attention::gathers, false},
       {"dp2", k_dp2},
       {"dp3", {{"dp", "dp", 3}}},
       {"dp8", {{"dp", "dp", 8}}},
@@ -59,7 +56,7 @@ const std::vector<Layouts>& layouts() {
        Attention::exchanges},
       {"tp2_cp2_dp2_gathers", k_all2},
       {"tp2_cp2_dp2_gathers_sequence", k_all2, Residual::split},
-      {"tp2_cp2_dp2_gathers_sequence_unmarked", k_all2, Residual::split_unmarked},
+      {"tp2_cp2_dp2_gathers_sequence_unmarked", k_all2, Residual::split, Attention::gathers, false},
       {"tp2_cp2_dp2_exchanges", k_all2, Residual::replicated, Attention::exchanges},
       {"tp2_cp2_dp2_exchanges_sequence", k_all2, Residual::split, Attention::exchanges},
       {"tp4_factored_cp2_gathers_sequence", k_factored_cp2, Residual::split},
@@ -128,10 +125,12 @@ const Reference& reference_of(const Model& model) {
 
 PlacedModel::Result run(const Model& model, const Layouts& l) {
   const Mesh mesh(l.axes);
-  const TensorStrategy tensor(l.residual, l.key_heads);
+  const TensorParallel tensor(model.config.heads, model.config.key_heads(), l.residual);
+  const UnmarkedTensorParallel unmarked(tensor);
   const ContextStrategy context(l.attention);
   const DataStrategy data;
   const Strategy* strategies[] = {&tensor, &context, &data};
+  if (!l.marks_block_inputs) strategies[0] = &unmarked;
   const Reference& reference = reference_of(model);
   return PlacedModel(model.config, model.micro_batch, mesh, strategies)
       .run(reference.inputs, reference.weights, seed_of(reference.inputs));
@@ -169,11 +168,11 @@ TEST(ParityReferenceTest, EveryGradientIsLarge) {
 /// Two micro-batches of a step: their contributions add up, each weighted by the tokens of the whole step.
 TEST(MicroBatchTest, ContributionsAddUpToThoseOfTheWholeBatch) {
   const Mesh mesh(k_all2);
-  const TensorStrategy tensor(Residual::split);
+  const Model model{"llama_micro_batches", with_everything(config_of(Architecture::llama, 4)), {16, 5, 2}};
+  const TensorParallel tensor(model.config.heads, model.config.kv_heads, Residual::split);
   const ContextStrategy context(Attention::gathers);
   const DataStrategy data;
   const Strategy* strategies[] = {&tensor, &context, &data};
-  const Model model{"llama_micro_batches", with_everything(config_of(Architecture::llama, 4)), {16, 5, 2}};
   const Reference& reference = reference_of(model);
   PlacedModel::Result sum;
   for (const auto& [first, count] : {std::pair<std::int64_t, std::int64_t>{0, 3}, {3, 2}}) {
