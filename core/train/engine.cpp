@@ -24,6 +24,16 @@ std::int64_t choose_pieces(std::int64_t sequence, std::int64_t batch, std::int64
   return 1;
 }
 
+/// Pieces that somebody asked for.
+std::int64_t check_pieces(std::int64_t pieces, std::int64_t sequence, std::int64_t parts) {
+  if (pieces > 1 && sequence % (parts * pieces) != 0)
+    throw Error(ErrorKind::configuration,
+                fmt::format("{} pieces of the head do not cut {} tokens over {} context-parallel ranks evenly", pieces,
+                            sequence, parts),
+                "choose a number that divides every rank's tokens, 1, or 0 for a choice by size");
+  return pieces;
+}
+
 std::int64_t micro_batches_of(const EngineArgs& args, std::int64_t columns) {
   if (args.micro_batch < 1 || args.global_batch < 1 || args.global_batch % columns != 0)
     throw Error(
@@ -41,10 +51,11 @@ Engine::Engine(const EngineArgs& args)
       columns_(args.micro_batch * args.mesh.size_of(args.mesh.factors("dp").set())),
       micro_batches_(micro_batches_of(args, columns_)),
       target_{args.kernels, args.device.threads(), args.collective_workspace} {
-  const std::int64_t parts = args.mesh.size_of(args.mesh.factors("cp").set());
-  const std::int64_t pieces =
-      args.head_pieces > 0 ? args.head_pieces
-                           : choose_pieces(args.model.sequence, args.micro_batch, args.model.vocab, parts, args.dtype);
+  const auto ranks = [&](std::string_view stem) { return args.mesh.size_of(args.mesh.factors(stem).set()); };
+  const std::int64_t sequence = args.model.sequence, parts = ranks("cp"), vocab = args.model.vocab / ranks("tp");
+  const std::int64_t pieces = args.head_pieces > 0
+                                  ? check_pieces(args.head_pieces, sequence, parts)
+                                  : choose_pieces(sequence, args.micro_batch, vocab, parts, args.dtype);
   const MicroBatch micro_batch{args.model.sequence, columns_, pieces};
   const ModelGraph model = build_model(args.model, micro_batch, ModelPurpose::train, args.dtype);
   training_ = compile({model, args.mesh, args.world.rank(), args_.strategies, target_, static_cast<int>(micro_batches_),

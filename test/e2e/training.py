@@ -74,6 +74,19 @@ class TrainingTest(program.ProgramTest):
         lines = (self.folder / folder / "metrics.jsonl").read_text().splitlines()
         return [{key: repr(value) for key, value in json.loads(line).items() if key not in TIMES} for line in lines]
 
+    def expect_close(self, folder, reference, first=1):
+        """Losses and norms of fp32 runs up to the order of sums, from step `first` on; all else exactly."""
+        ours, theirs = ([line for line in self.metrics(name) if int(line["step"]) >= first] for name in (folder, reference))
+        self.assertTrue(ours)
+        self.assertEqual(len(ours), len(theirs))
+        for ours_line, theirs_line in zip(ours, theirs):
+            for key, tolerance in (("loss", 1e-5), ("grad_norm", 1e-4)):
+                a, b = float(ours_line.pop(key)), float(theirs_line.pop(key))
+                self.assertLessEqual(abs(a - b), tolerance * abs(b), f"{folder} {key}")
+            for line in (ours_line, theirs_line):
+                line.pop("peak_bytes")
+            self.assertEqual(ours_line, theirs_line)
+
     def steps(self, folder):
         """How many lines there are already."""
         path = self.folder / folder / "metrics.jsonl"

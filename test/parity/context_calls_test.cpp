@@ -5,27 +5,18 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "core/host/host_device.hpp"
-#include "core/scheduler/scheduler.hpp"
-#include "modules/optimizer/adamw/adamw.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
 #include "test/support/context_strategies.hpp"
-#include "test/support/thread_training.hpp"
+#include "test/support/plan_calls.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr std::int64_t k_sequence = 32, k_batch = 2, k_head_dim = 8;
+using testing_support::Calls;
+using testing_support::calls_of;
+using testing_support::CallsByName;
 
-struct Calls {
-  int count = 0;
-  std::int64_t bytes = 0;
-  friend bool operator==(const Calls&, const Calls&) = default;
-  friend std::ostream& operator<<(std::ostream& out, const Calls& c) {
-    return out << c.count << " calls of " << c.bytes << " bytes";
-  }
-};
-using CallsByName = std::map<std::string, Calls>;
+constexpr std::int64_t k_sequence = 32, k_batch = 2, k_head_dim = 8;
 
 ModelConfig model_of(std::int64_t key_heads) {
   ModelConfig model;
@@ -39,32 +30,11 @@ ModelConfig model_of(std::int64_t key_heads) {
   return model;
 }
 
-/// The training plan of one rank in fp32; two micro-batches.
 Plan plan_of(const Strategy& context, int ranks, int rank, std::int64_t key_heads) {
   const Mesh mesh({{"tp", "tp", 1}, {"cp", "cp", ranks}, {"dp", "dp", 1}});
   const DataParallel data(1 << 20);
-  const adamw::AdamW optimizer({});
   const Strategy* strategies[] = {&data, &context};
-  HostDevice device(1);
-  const KernelTable kernels = testing_support::all_kernels(device);
-  const Target target{kernels, 1, [](CallKind, std::int64_t, DType, int) { return std::int64_t{0}; }};
-  const ModelGraph model = build_model(model_of(key_heads), {k_sequence, k_batch, 1}, ModelPurpose::train, DType::f32);
-  return compile({model, mesh, rank, strategies, target, 2, Training{optimizer, 1.0}, nullptr}).plan;
-}
-
-/// The calls of one layer in the first program of a kind: the whole forward, or the whole backward.
-CallsByName calls_of(const Plan& plan, ProgramKind kind, int layer) {
-  const auto program = std::find_if(plan.programs.begin(), plan.programs.end(),
-                                    [&](const Program& candidate) { return candidate.kind == kind; });
-  CallsByName calls;
-  for (std::int32_t i = program->first; i < program->first + program->count; ++i) {
-    const Instruction& instruction = plan.code[static_cast<std::size_t>(i)];
-    if (instruction.call < 0 || instruction.layer != layer) continue;
-    Calls& named = calls[plan.names[static_cast<std::size_t>(instruction.name)]];
-    ++named.count;
-    named.bytes += plan.calls[static_cast<std::size_t>(instruction.call)].bytes;
-  }
-  return calls;
+  return testing_support::training_plan(model_of(key_heads), {k_sequence, k_batch, 1}, mesh, rank, strategies);
 }
 
 /// Bytes of a rank's part of a value [s, b, heads, d] that `parts` ranks share.
