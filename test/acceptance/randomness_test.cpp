@@ -12,6 +12,7 @@
 #include "core/base/op_attributes.hpp"
 #include "modules/optimizer/sgd/sgd.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
+#include "tensor_run.hpp"
 #include "test/support/kernel_runner.hpp"
 #include "tiny_dense.hpp"
 
@@ -23,6 +24,7 @@ using testing_support::TrainingCase;
 
 const sgd::Sgd k_sgd({0, 0});
 const DataParallel k_data(1 << 14);
+const TensorLayout k_tensor_layouts[]{{2}, {2, Residual::split}, {4}, {4, Residual::split}, {2, Residual::split, 2}};
 
 TrainingCase case_of(const ModelConfig& model, DType dtype, int ranks, std::int64_t micro_batch) {
   TrainingCase run;
@@ -61,6 +63,25 @@ TEST(AcceptanceB55, InitialWeightsAreEqualOnEveryLayout) {
   }
 }
 
+/// Shards are different rows and columns of the one-rank weights, replicas the same.
+TEST(AcceptanceB55, InitialWeightsAreEqualOnEveryTensorLayout) {
+  for (const ModelConfig& model : {tiny_dense(), tiny_gpt()}) {
+    const Gathered one = initial_weights(case_of(model, DType::f32, 1, 8));
+    for (const TensorLayout& layout : k_tensor_layouts)
+      EXPECT_EQ(initial_weights(TensorRun(model, DType::f32, layout, k_sgd).training).tensors, one.tensors) << layout;
+  }
+}
+
+/// Ranks that hold the same tokens drop the same of them, those that hold others the same as one rank.
+TEST(AcceptanceB55, TensorRanksDropTheSame) {
+  for (ModelConfig model : {tiny_dense(), tiny_gpt()}) {
+    model.dropout = 0.5;
+    const StepLog one = train_steps(case_of(model, DType::f64, 1, 8), 2, unequal);
+    for (const TensorLayout& layout : k_tensor_layouts)
+      expect_parity(train_steps(TensorRun(model, DType::f64, layout, k_sgd).training, 2, unequal), one, DType::f64);
+  }
+}
+
 TEST(AcceptanceB55, CutsOfABatchDropTheSame) {
   ModelConfig model = tiny_dense();
   model.dropout = 0.5;
@@ -89,17 +110,18 @@ std::vector<attributes::Dropout> places_of(const ModelConfig& model) {
   return places;
 }
 
-/// Dropout of ones: [sequence, samples, width], 0 or 1 ÷ (1 - p).
-test::Values mask_of(const attributes::Dropout& place, const std::vector<std::int64_t>& samples,
-                     std::int64_t sequence) {
+/// Dropout of ones at places [first, sequence) of a sample: [places, samples, width], 0 or 1 ÷ (1 - p).
+test::Values mask_of(const attributes::Dropout& place, const std::vector<std::int64_t>& samples, std::int64_t sequence,
+                     std::int64_t first = 0) {
   const auto batch = static_cast<std::int64_t>(samples.size());
   test::Values index, sample(samples.begin(), samples.end());
-  for (std::int64_t s = 0; s < sequence; ++s) index.insert(index.end(), samples.size(), static_cast<double>(s));
-  const Shape shape{sequence, batch, place.width};
+  for (std::int64_t s = first; s < sequence; ++s) index.insert(index.end(), samples.size(), static_cast<double>(s));
+  const std::int64_t places = sequence - first;
+  const Shape shape{places, batch, place.width};
   const test::TensorValue ones(DType::f32, shape, test::Values(static_cast<std::size_t>(shape.count()), 1));
   return test::results_of({"dropout",
                            DType::f32,
-                           {ones, {DType::i32, {sequence, batch}, index}, {DType::i64, {batch}, sample}},
+                           {ones, {DType::i32, {places, batch}, index}, {DType::i64, {batch}, sample}},
                            {{DType::f32, shape}},
                            Attributes::of(place),
                            0,
@@ -151,6 +173,20 @@ TEST(AcceptanceB55, AMaskDoesNotRepeatItself) {
     const test::Values a(mask.begin(), mask.end() - static_cast<std::ptrdiff_t>(shift));
     const test::Values b(mask.begin() + static_cast<std::ptrdiff_t>(shift), mask.end());
     EXPECT_LT(deviations(equal(a, b), a.size()), 5) << "shift " << shift;
+  }
+}
+
+/// A rank's part of the sequence is masked as that part of the whole: other tokens, another mask.
+TEST(AcceptanceB55, APartOfTheTokensIsMaskedAsInTheWhole) {
+  const attributes::Dropout place{777, 0.5, 64};
+  const test::Values whole = mask_of(place, {4, 9}, 32);
+  const std::size_t row = 2 * 64;
+  for (const std::int64_t first : {8, 16, 31}) {
+    const test::Values part = mask_of(place, {4, 9}, 32, first);
+    const auto begin = static_cast<std::size_t>(first) * row;
+    EXPECT_EQ(part, test::Values(whole.begin() + static_cast<std::ptrdiff_t>(begin), whole.end()));
+    const test::Values before(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(part.size()));
+    EXPECT_LT(deviations(equal(part, before), part.size()), 5);
   }
 }
 

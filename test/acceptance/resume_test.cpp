@@ -8,6 +8,7 @@
 #include "modules/optimizer/lion/lion.hpp"
 #include "modules/optimizer/sgd/sgd.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
+#include "tensor_run.hpp"
 #include "test/unit/io/temporary_folder.hpp"
 #include "trainer_run.hpp"
 
@@ -105,6 +106,46 @@ TEST(AcceptanceB02, ResumesOnOtherNumbersOfRanks) {
       EXPECT_NEAR(actual.grad_norm, expected.grad_norm, 1e-10 * expected.grad_norm);
       EXPECT_EQ(actual.sample_digest, expected.sample_digest);
       EXPECT_EQ(actual.consumed_tokens, expected.consumed_tokens);
+    }
+  }
+}
+
+/// A checkpoint of two tensor ranks: bit by bit what other layouts load, and they go on as it would have.
+TEST(AcceptanceB02, ResumesOnOtherTensorLayouts) {
+  const auto run_of_layout = [](TensorRun& tensor) {
+    TrainerRun run = run_of({"", tiny_dense(), DType::f64, 1, 2, &k_adamw});
+    run.training.axes = tensor.training.axes;
+    run.training.strategies = tensor.training.strategies;
+    return run;
+  };
+  TensorRun saved(tiny_dense(), DType::f64, {2, Residual::split}, k_adamw);
+  const TrainerLog straight = run_trainer(run_of_layout(saved));
+  for (const TensorLayout& layout :
+       {TensorLayout{2, Residual::split}, {1}, {2}, {4, Residual::split}, {1, Residual::split, 2}}) {
+    SCOPED_TRACE(name_of(layout));
+    const io::TemporaryFolder folder;
+    TrainerRun run = run_of_layout(saved);
+    run.checkpoints = folder.path();
+    run.stop_after = 5;
+    const TrainerLog stopped = run_trainer(run);
+    TensorRun other(tiny_dense(), DType::f64, layout, k_adamw);
+    run = run_of_layout(other);
+    run.checkpoints = folder.path();
+    run.steps = 5;
+    const TrainerLog loaded = run_trainer(run);
+    EXPECT_TRUE(loaded.records.empty());
+    expect_same_tensors(loaded, stopped);
+    run.steps = 10;
+    const TrainerLog rest = run_trainer(run);
+    ASSERT_EQ(rest.records.size(), 5U);
+    const bool same_layout = layout.tensor == 2 && layout.residual == Residual::split;
+    if (same_layout) expect_same_tensors(rest, straight);
+    for (std::size_t s = 0; s < 5; ++s) {
+      const StepRecord &actual = rest.records[s], &expected = straight.records[s + 5];
+      const double tolerance = same_layout ? 0 : 1e-10;
+      EXPECT_NEAR(actual.loss, expected.loss, tolerance * expected.loss);
+      EXPECT_NEAR(actual.grad_norm, expected.grad_norm, tolerance * expected.grad_norm);
+      EXPECT_EQ(actual.sample_digest, expected.sample_digest);
     }
   }
 }

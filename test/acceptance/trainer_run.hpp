@@ -32,7 +32,7 @@ struct TrainerRun {
 using Line = std::map<std::string, std::uint64_t>;
 
 struct TrainerLog {
-  std::vector<StepRecord> records;  ///< equal on all ranks but for times, which is checked
+  std::vector<StepRecord> records;  ///< equal on all ranks but for times and memory, which is checked
   std::vector<std::pair<std::int64_t, EvaluationOutcome>> evaluations;
   std::map<std::string, testing_support::Gathered> tensors;  ///< at the end: "model", "moment1", …
   Progress progress;

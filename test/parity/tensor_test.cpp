@@ -6,31 +6,16 @@
 #include <gtest/gtest.h>
 
 #include "modules/optimizer/adamw/adamw.hpp"
-#include "modules/strategy/data_parallel/data_parallel.hpp"
-#include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
+#include "test/acceptance/tensor_run.hpp"
 #include "test/acceptance/tiny_dense.hpp"
 
 namespace tessera {
 namespace {
 
+using acceptance::Residual;
 using acceptance::StepLog;
-using Residual = TensorParallel::Residual;
-
-struct Layouts {
-  int tensor = 1;
-  Residual residual = Residual::replicated;
-  int data = 1;
-};
-
-std::string layout_name(const testing::TestParamInfo<Layouts>& info) {
-  const Layouts& l = info.param;
-  return "tp" + std::to_string(l.tensor) + (l.residual == Residual::split ? "_sequence" : "") + "_dp" +
-         std::to_string(l.data);
-}
-
-std::ostream& operator<<(std::ostream& out, const Layouts& l) {
-  return out << l.tensor << " x " << l.data << " ranks";
-}
+using acceptance::TensorLayout;
+using acceptance::TensorRun;
 
 /// Eight query heads. Nothing else need divide: 131 tokens of the vocabulary, 6 or 26 features of a block, 30 or 5
 /// tokens of a sample, so that some ranks have short parts or none.
@@ -56,24 +41,15 @@ std::vector<ModelConfig> models() {
   return list;
 }
 
-StepLog run(const ModelConfig& model, const Layouts& layout, std::int64_t head_pieces = 1) {
+StepLog run(const ModelConfig& model, const TensorLayout& layout, std::int64_t head_pieces = 1) {
   const adamw::AdamW optimizer({0.9, 0.95, 1e-8, 0.1});
-  const DataParallel data(1 << 14);
-  const TensorParallel tensor(model.heads, model.kv_heads, layout.residual);
-  testing_support::TrainingCase run;
-  run.model = model;
-  run.axes = {{"tp", "tp", layout.tensor}, {"dp", "dp", layout.data}};
-  tensor.factor(run.axes);
-  run.strategies = {&data, &tensor};
-  run.optimizer = &optimizer;
-  run.clip = 0.5;
-  run.global_batch = 8;
-  run.micro_batch = 2;
-  run.head_pieces = head_pieces;
-  return acceptance::train_steps(run, 2, acceptance::unequal);
+  TensorRun run(model, DType::f64, layout, optimizer);
+  run.training.clip = 0.5;
+  run.training.head_pieces = head_pieces;
+  return acceptance::train_steps(run.training, 2, acceptance::unequal);
 }
 
-class TensorParity : public testing::TestWithParam<Layouts> {};
+class TensorParity : public testing::TestWithParam<TensorLayout> {};
 
 TEST_P(TensorParity, LossNormAndGradientsAreThoseOfOneRank) {
   static std::vector<StepLog> one_rank;
@@ -85,8 +61,8 @@ TEST_P(TensorParity, LossNormAndGradientsAreThoseOfOneRank) {
   }
 }
 
-std::vector<Layouts> layouts() {
-  std::vector<Layouts> all;
+std::vector<TensorLayout> layouts() {
+  std::vector<TensorLayout> all;
   for (const int tensor : {2, 4, 8})
     for (const Residual residual : {Residual::replicated, Residual::split})
       for (const int data : {1, 2})
@@ -94,10 +70,11 @@ std::vector<Layouts> layouts() {
   return all;
 }
 
-INSTANTIATE_TEST_SUITE_P(All, TensorParity, testing::ValuesIn(layouts()), layout_name);
+INSTANTIATE_TEST_SUITE_P(All, TensorParity, testing::ValuesIn(layouts()),
+                         [](const auto& test) { return name_of(test.param); });
 
-/// Pieces of the head need parts of the sequence that are alike; the sequence is whole where the head reads it, whatever
-/// the tensor ranks do with it before.
+/// Pieces of the head need parts of the sequence that are alike; the sequence is whole where the head reads it,
+/// whatever the tensor ranks do with it before.
 TEST(TensorHeadPieces, NeedOnlyDivideTheTokens) {
   ModelConfig model = models()[4];
   expect_parity(run(model, {4, Residual::split}, 3), run(model, {}), DType::f64);
