@@ -145,6 +145,18 @@ const Case k_cases[]{
 
 INSTANTIATE_TEST_SUITE_P(All, TensorCalls, testing::ValuesIn(k_cases), testing::PrintToStringParamName());
 
+/// Where all ranks hold the one key head, the gradients of keys and values are sums over all of them.
+TEST(TensorKeyHeads, OneKeyHeadCostsTwoSmallReductions) {
+  const Case one{"", 4, 1};
+  const std::int64_t stream = one.sequence * k_batch * k_hidden * 4, keys = stream / k_heads;
+  for (const Plan& plan : plans_of(one, Residual::replicated))
+    EXPECT_EQ(calls_of(plan, ProgramKind::backward, 1), (CallsByName{{"all_reduce(tp)", {4, 2 * stream + 2 * keys}}}));
+  for (const Plan& plan : plans_of(one, Residual::split))
+    EXPECT_EQ(calls_of(plan, ProgramKind::backward, 1), (CallsByName{{"all_gather(tp)", {4, stream}},
+                                                                     {"all_reduce(tp)", {2, 2 * keys}},
+                                                                     {"reduce_scatter(tp)", {2, 2 * stream}}}));
+}
+
 /// Elements of trained buckets by the axes over which their gradients are summed once per step.
 std::map<std::string, std::int64_t> summed_once(const Case& c, Residual residual) {
   std::map<std::string, std::int64_t> elements;

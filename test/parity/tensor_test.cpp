@@ -73,6 +73,45 @@ std::vector<TensorLayout> layouts() {
 INSTANTIATE_TEST_SUITE_P(All, TensorParity, testing::ValuesIn(layouts()),
                          [](const auto& test) { return name_of(test.param); });
 
+/// Twelve query heads on three to twelve ranks: where ranks share key heads in uneven ways, a rank's queries read some
+/// heads of its part in full and others in part.
+TEST(TensorKeyHeads, NeedNotDivide) {
+  for (const std::int64_t key_heads : {2, 4, 6}) {
+    ModelConfig model = models()[2];
+    model.hidden = 48;
+    model.heads = 12;
+    model.kv_heads = key_heads;
+    const StepLog one = run(model, {});
+    for (const int tensor : {3, 4, 6, 12})
+      for (const Residual residual : {Residual::replicated, Residual::split}) {
+        const TensorLayout layout{tensor, residual};
+        SCOPED_TRACE(name_of(layout) + ", key heads: " + std::to_string(key_heads));
+        expect_parity(run(model, layout), one, DType::f64);
+      }
+  }
+}
+
+TEST(TensorEvaluation, IsThatOfOneRank) {
+  const adamw::AdamW optimizer({0.9, 0.95, 1e-8, 0.1});
+  const ModelConfig model = models()[4];
+  const auto evaluate = [&](const TensorLayout& layout) {
+    EvaluationOutcome outcome;
+    TensorRun run(model, DType::f64, layout, optimizer);
+    testing_support::run_training(run.training, [&](Engine& engine, int rank) {
+      acceptance::TokenSource source({model.vocab, acceptance::unequal, {}, {}});
+      const EvaluationOutcome seen = engine.evaluate(source, 3, 13);
+      if (rank == 0) outcome = seen;
+    });
+    return outcome;
+  };
+  const EvaluationOutcome one = evaluate({});
+  for (const TensorLayout& layout : layouts()) {
+    const EvaluationOutcome other = evaluate(layout);
+    EXPECT_EQ(other.tokens, one.tokens) << layout;
+    EXPECT_NEAR(other.loss, one.loss, 1e-12) << layout;
+  }
+}
+
 /// Pieces of the head need parts of the sequence that are alike; the sequence is whole where the head reads it,
 /// whatever the tensor ranks do with it before.
 TEST(TensorHeadPieces, NeedOnlyDivideTheTokens) {

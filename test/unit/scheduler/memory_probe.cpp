@@ -11,6 +11,7 @@
 #include "modules/optimizer/lion/lion.hpp"
 #include "modules/optimizer/sgd/sgd.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
+#include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 #include "test/support/guarded_device.hpp"
 #include "test/support/reference_source.hpp"
 #include "test/support/thread_training.hpp"
@@ -35,12 +36,19 @@ std::int64_t last_difference(std::span<const std::byte> a, std::span<const std::
   return 0;
 }
 
+Mesh mesh_of(const MemoryCase& c, const Strategy& tensor, int ranks) {
+  std::vector<Axis> axes{{"tp", "tp", c.tensor}, {"dp", "dp", ranks / c.tensor}};
+  tensor.factor(axes);
+  return Mesh(std::move(axes));
+}
+
 /// An engine with everything that it needs.
 class Probe {
  public:
   Probe(const MemoryCase& c, Communicator& world, const CollectiveWorkspace& workspace)
       : c_(c),
-        mesh_({{"dp", "dp", world.size()}}),
+        tensor_(c.model.heads, c.model.kv_heads, TensorParallel::Residual::split),
+        mesh_(mesh_of(c, tensor_, world.size())),
         device_(c.threads),
         kernels_(testing_support::all_kernels(device_)),
         engine_({c.model,
@@ -49,7 +57,7 @@ class Probe {
                  world,
                  device_,
                  kernels_,
-                 {&data_},
+                 {&data_, &tensor_},
                  *c.optimizer,
                  1.0,
                  c.global_batch,
@@ -99,6 +107,7 @@ class Probe {
 
  private:
   const MemoryCase& c_;
+  TensorParallel tensor_;
   Mesh mesh_;
   GuardedDevice device_;
   KernelTable kernels_;

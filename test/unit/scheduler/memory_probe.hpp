@@ -25,6 +25,7 @@ struct MemoryCase {
   std::int64_t micro_batch = 1;
   std::int64_t head_pieces = 1;
   int threads = 1;
+  int tensor = 1;  ///< ranks that share matrices and the sequence; the others share the batch
 };
 
 /// Runs one step and one evaluation on memory that is marked beforehand, between guards, and expects that
@@ -34,7 +35,8 @@ struct MemoryCase {
 /// Collective.
 void expect_planned_memory(const MemoryCase& c, Communicator& world, const CollectiveWorkspace& workspace);
 
-/// Models, precisions, cuts and optimizers that one rank of several is tested with. The batch is a multiple of 6, and of 12 with micro-batches of 2.
+/// Models, precisions, cuts and optimizers that one rank of several is tested with. The batch is a multiple of 6, and
+/// of 12 with micro-batches of 2.
 const std::vector<MemoryCase>& memory_cases();
 
 }  // namespace tessera::test

@@ -26,5 +26,13 @@ TEST(PlannedMemory, IsWhatEachOfSeveralRanksTouches) {
       run_ranks(ranks, [&](Communicator& world) { expect_planned_memory(c, world, some_workspace); });
 }
 
+TEST(PlannedMemory, IsWhatEachTensorRankTouches) {
+  for (const auto& [ranks, tensor] : {std::pair(2, 2), std::pair(4, 4), std::pair(4, 2)})
+    for (MemoryCase c : memory_cases()) {
+      c.tensor = tensor;
+      run_ranks(ranks, [&](Communicator& world) { expect_planned_memory(c, world, some_workspace); });
+    }
+}
+
 }  // namespace
 }  // namespace tessera::test

@@ -12,6 +12,7 @@
 #include "core/host/host_device.hpp"
 #include "modules/optimizer/adamw/adamw.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
+#include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 #include "steady_steps.hpp"
 #include "test/support/reference_source.hpp"
 
@@ -32,11 +33,10 @@ class WastefulSource final : public BatchSource {
 };
 
 template <class Source>
-std::vector<AllocationSite> allocations_of(testing_support::TrainingCase run, int ranks) {
+std::vector<AllocationSite> allocations_of(testing_support::TrainingCase run) {
   const adamw::AdamW optimizer({0.9, 0.95, 1e-8, 0.1});
   const DataParallel data(1 << 12);
-  run.axes = {{"dp", "dp", ranks}};
-  run.strategies = {&data};
+  run.strategies.push_back(&data);
   run.optimizer = &optimizer;
   std::vector<AllocationSite> sites;
   testing_support::run_training(run, [&](Engine& engine, Communicator& world) {
@@ -48,8 +48,8 @@ std::vector<AllocationSite> allocations_of(testing_support::TrainingCase run, in
   return sites;
 }
 
-void expect_none(const testing_support::TrainingCase& run, int ranks) {
-  const auto sites = ours(allocations_of<reference::ReferenceSource>(run, ranks));
+void expect_none(const testing_support::TrainingCase& run) {
+  const auto sites = ours(allocations_of<reference::ReferenceSource>(run));
   EXPECT_TRUE(sites.empty()) << describe(sites);
 }
 
@@ -68,23 +68,39 @@ TEST(SteadyStep, AllocationsOfAllKindsAreSeen) {
 }
 
 TEST(SteadyStep, AllocationsInsideAStepAreSeen) {
-  const auto sites = allocations_of<WastefulSource>(busy_case(Architecture::llama, DType::f32), 1);
+  const auto sites = allocations_of<WastefulSource>(busy_case(Architecture::llama, DType::f32));
   EXPECT_EQ(ours(sites).size(), 3 * (6U + 7U)) << describe(sites);
 }
 
 TEST(SteadyStep, OfOneRankAllocatesNothing) {
   for (const Architecture architecture : {Architecture::llama, Architecture::gpt})
-    for (const DType dtype : {DType::f64, DType::f32}) expect_none(busy_case(architecture, dtype), 1);
+    for (const DType dtype : {DType::f64, DType::f32}) expect_none(busy_case(architecture, dtype));
 }
 
 TEST(SteadyStep, OfThreadRanksAllocatesNothing) {
-  for (const int ranks : {2, 3}) expect_none(busy_case(Architecture::llama, DType::f32), ranks);
+  for (const int ranks : {2, 3}) {
+    auto run = busy_case(Architecture::llama, DType::f32);
+    run.axes = {{"dp", "dp", ranks}};
+    expect_none(run);
+  }
+}
+
+TEST(SteadyStep, OfTensorRanksAllocatesNothing) {
+  for (const auto residual : {TensorParallel::Residual::replicated, TensorParallel::Residual::split}) {
+    auto run = busy_case(Architecture::llama, DType::f32);
+    run.model.kv_heads = 2;
+    const TensorParallel tensor(run.model.heads, run.model.kv_heads, residual);
+    run.axes = {{"tp", "tp", 4}};
+    tensor.factor(run.axes);
+    run.strategies = {&tensor};
+    expect_none(run);
+  }
 }
 
 TEST(SteadyStep, OfSeveralThreadsAllocatesNothing) {
   auto run = busy_case(Architecture::gpt, DType::f32);
   run.threads = 2;
-  expect_none(run, 1);
+  expect_none(run);
 }
 
 TEST(SteadyStep, WithATraceAndPoisonAllocatesNothing) {
@@ -92,7 +108,7 @@ TEST(SteadyStep, WithATraceAndPoisonAllocatesNothing) {
   events.reserve(100000);
   auto run = busy_case(Architecture::llama, DType::f32);
   run.executor = {true, &events};
-  expect_none(run, 1);
+  expect_none(run);
   EXPECT_GT(events.size(), 100U);
 }
 
