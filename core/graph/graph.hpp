@@ -89,13 +89,14 @@ struct Node {
   Attributes attributes;
   Phase phase = Phase::forward;
   int layer = k_embedding;
-  int chunk = 0;        ///< of the pipeline
+  int chunk = 0;        ///< of the pipeline; means nothing outside forward and backward
   int head_chunk = -1;  ///< piece of tokens in the head whose backward follows its forward at once; -1: none
 };
 
 struct ValueInfo {
   Type type;
   Layout layout;  ///< in a logical graph: replicated
+  Home home;      ///< of parameters and what is made from them in the update: the stages that hold it
   ValueRole role = ValueRole::activation;
   Mark mark = Mark::none;
   std::string name;

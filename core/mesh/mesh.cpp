@@ -10,9 +10,22 @@ Mesh::Mesh(std::vector<Axis> axes) : axes_(std::move(axes)) {
   TESSERA_CHECK(static_cast<int>(axes_.size()) <= k_max_axes, fmt::format("{} axes", axes_.size()));
   for (const Axis& axis : axes_) {
     TESSERA_CHECK(axis.size >= 1, fmt::format("axis {} has size {}", axis.name, axis.size));
+    if (axis.name == "pp" && axis.size > 1) stage_axis_ = static_cast<AxisId>(strides_.size());
     strides_.push_back(size_);
     size_ *= axis.size;
   }
+}
+
+int Mesh::stages() const {
+  return stage_axis_ < 0 ? 1 : axis(stage_axis_).size;
+}
+
+int Mesh::stage_of(int rank) const {
+  return stage_axis_ < 0 ? 0 : coordinate(rank, stage_axis_);
+}
+
+AxisGroup Mesh::group_of(AxisSet axes, Home home) const {
+  return stage_axis_ >= 0 && axes.has(stage_axis_) ? AxisGroup{axes, home} : AxisGroup{axes, {}};
 }
 
 AxisId Mesh::find(std::string_view name) const {
@@ -56,6 +69,12 @@ std::vector<int> Mesh::group(int rank, AxisSet set) const {
   return members;
 }
 
+std::vector<int> Mesh::group(int rank, const AxisGroup& group) const {
+  std::vector<int> members = this->group(rank, group.axes);
+  std::erase_if(members, [&](int member) { return !group.home.has(stage_of(member)); });
+  return members;
+}
+
 std::string Mesh::describe() const {
   std::string text;
   for (const Axis& axis : axes_) text += fmt::format("{}{}={}", text.empty() ? "" : " ", axis.name, axis.size);
@@ -67,6 +86,18 @@ std::string Mesh::describe(AxisSet set) const {
   for (int a = 0; a < axes(); ++a)
     if (set.has(static_cast<AxisId>(a))) text += (text.empty() ? "" : ".") + axes_[static_cast<std::size_t>(a)].name;
   return text.empty() ? "none" : text;
+}
+
+std::string Mesh::describe(const AxisGroup& group) const {
+  std::string text = describe(group.axes);
+  if (group.home.everywhere()) return text;
+  const char* separator = " on stages ";
+  for (int stage = 0; stage < stages(); ++stage)
+    if (group.home.has(stage)) {
+      text += fmt::format("{}{}", separator, stage);
+      separator = " and ";
+    }
+  return text;
 }
 
 }  // namespace tessera

@@ -94,6 +94,40 @@ class AxisList {
   std::int8_t size_ = 0;
 };
 
+/// The stages of a pipeline (coordinates on the axis "pp") that hold a value. By default all of them.
+class Home {
+ public:
+  static constexpr int k_max_stages = 64;
+
+  constexpr Home() = default;
+  static constexpr Home of(int stage) {
+    if (stage < 0 || stage >= k_max_stages)
+      check_failed("stage < k_max_stages", "too many stages", std::source_location::current());
+    return Home(std::uint64_t{1} << stage);
+  }
+
+  constexpr bool everywhere() const { return stages_ == 0; }
+  constexpr bool has(int stage) const { return everywhere() || (stages_ >> stage & 1U) != 0; }
+  constexpr bool is_shared() const { return (stages_ & (stages_ - 1)) != 0; }
+  constexpr std::uint64_t bits() const { return stages_; }
+
+  friend constexpr Home operator|(Home a, Home b) { return Home(a.stages_ | b.stages_); }
+  friend constexpr bool operator==(Home, Home) = default;
+  friend constexpr auto operator<=>(Home, Home) = default;
+
+ private:
+  constexpr explicit Home(std::uint64_t stages) : stages_(stages) {}
+  std::uint64_t stages_ = 0;
+};
+
+/// Ranks that communicate: those that differ in `axes` only; where the axes have "pp" among them, those of the home.
+struct AxisGroup {
+  AxisSet axes;
+  Home home;
+  friend constexpr bool operator==(const AxisGroup&, const AxisGroup&) = default;
+  friend constexpr auto operator<=>(const AxisGroup&, const AxisGroup&) = default;
+};
+
 /// One axis. `stem` is the axis it is a factor of ("tp" for "tp.head"); an unfactored axis is its own stem.
 struct Axis {
   std::string name;
@@ -125,12 +159,20 @@ class Mesh {
   /// Every axis that has more than one rank.
   AxisSet all() const;
 
+  /// Number of pipeline stages, and the one in which a rank stands.
+  int stages() const;
+  int stage_of(int rank) const;
+
+  /// The group of some axes for values of a home: without the home where the axes stay within a stage.
+  AxisGroup group_of(AxisSet axes, Home home) const;
+
   /// Product of the sizes of some axes.
   int size_of(AxisSet axes) const;
 
   /// The ranks that differ from `rank` in `axes` only, ascending. Position in this list = rank in the communicator of
   /// `axes`.
   std::vector<int> group(int rank, AxisSet axes) const;
+  std::vector<int> group(int rank, const AxisGroup& group) const;
 
   /// "tp=2 cp=1 dp=4 pp=1"
   std::string describe() const;
@@ -138,10 +180,14 @@ class Mesh {
   /// "tp.dp", fastest first; "none" for the empty set.
   std::string describe(AxisSet axes) const;
 
+  /// "dp.pp", or "dp.pp on stages 0 and 3"
+  std::string describe(const AxisGroup& group) const;
+
  private:
   std::vector<Axis> axes_;
   std::vector<int> strides_;
   int size_ = 1;
+  AxisId stage_axis_ = -1;  ///< "pp", when it has more than one rank
 };
 
 }  // namespace tessera

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "core/graph/ops/convert.hpp"
+#include "core/graph/ops/receive.hpp"
 
 namespace tessera {
 namespace {
@@ -22,15 +23,24 @@ constexpr Tensor k_absent_tensor{nullptr, {}, {}, DType::u8};
 
 }  // namespace
 
-Lowering::Lowering(const Graph& graph, const Mesh& mesh, int rank, const Target& target, Plan& plan)
-    : graph_(graph), mesh_(mesh), rank_(rank), target_(target), plan_(plan) {}
+Lowering::Lowering(const Graph& graph, const Mesh& mesh, int rank, const std::vector<int>& stages,
+                   const Target& target, Plan& plan)
+    : graph_(graph), mesh_(mesh), rank_(rank), stages_(stages), target_(target), plan_(plan) {}
 
 void Lowering::fix(Value v, Address address) {
   places_[v] = {storage_.add_fixed(address, local_bytes(v)), 0};
 }
 
-Operand Lowering::place_input(Value v, std::int64_t offset) {
-  fix(v, {Tag::inputs, offset});
+void Lowering::add_copies(Copies kind, int chunk, int count) {
+  if (kind == Copies::inputs) chunk = 0;
+  const Tag tag = kind == Copies::inputs                               ? Tag::inputs
+                  : kind == Copies::saved || kind == Copies::kept || kind == Copies::deferred ? Tag::activations
+                                                                       : Tag::boundary;
+  groups_[{kind, chunk}] = storage_.add_group({kind, chunk, tag, count, 0, 0});
+}
+
+Operand Lowering::place_input(Value v) {
+  places_[v] = {storage_.add_copy(groups_.at({Copies::inputs, 0}), local_bytes(v)), 0};
   return operand(v);
 }
 
@@ -41,25 +51,52 @@ void Lowering::fix_accumulator(std::int32_t accumulator, Address address) {
   if (a.total) places_[a.total] = accumulators_[accumulator];
 }
 
-void Lowering::announce(const std::vector<NodeList>& programs, const std::vector<Value>& outputs) {
+void Lowering::announce(const std::vector<NodeList>& programs, const std::vector<std::int32_t>& sends,
+                        const std::vector<Value>& outputs) {
   std::map<std::int32_t, const NodeList*> program_of;
   for (const NodeList& list : programs)
     for (std::int32_t n : list.nodes) program_of[n] = &list;
-  auto per_micro_batch = [](ProgramKind kind) { return kind == ProgramKind::forward || kind == ProgramKind::backward; };
   for (const NodeList& list : programs) {
     for (std::int32_t n : list.nodes) {
-      for (Value v : graph_.nodes[static_cast<std::size_t>(n)].in) {
+      const Node& node = graph_.nodes[static_cast<std::size_t>(n)];
+      if (node.op == &ops::receive) {
+        lasting_[node.out[0]] = {node.phase == Phase::forward ? Copies::forward_in : Copies::backward_in};
+        continue;
+      }
+      for (Value v : node.in) {
         if (!v) continue;
         const Value base = base_of(v);
         last_reader_[base] = n;
-        if (graph_[base].producer < 0) continue;
+        const Node* producer = graph_.producer(base);
+        if (producer == nullptr || producer->op == &ops::receive) continue;
         const NodeList* made_in = program_of.at(graph_[base].producer);
-        if (made_in == &list) continue;
-        homes_[base] = per_micro_batch(made_in->kind) && per_micro_batch(list.kind) ? Home::frame : Home::state;
+        if (made_in != &list) note_lasting(base, lasting_for(made_in->kind, list.kind));
       }
     }
   }
-  for (Value v : outputs) homes_[base_of(v)] = Home::state;
+  for (std::int32_t n : sends) {
+    const Node& receive = graph_.nodes[static_cast<std::size_t>(n)];
+    const Value base = base_of(receive.in[0]);
+    last_reader_[base] = n;
+    if (program_of.contains(graph_[base].producer))
+      lasting_.try_emplace(base, Lasting{receive.phase == Phase::forward ? Copies::forward_out : Copies::backward_out});
+  }
+  for (Value v : outputs)
+    if (graph_[v].producer < 0 || program_of.contains(graph_[v].producer)) lasting_[base_of(v)] = {};
+}
+
+/// What is read by several programs lies where the last of them can read it.
+void Lowering::note_lasting(Value base, Lasting lasting) {
+  const auto [it, fresh] = lasting_.emplace(base, lasting);
+  if (!fresh && it->second.copies && (!lasting.copies || *lasting.copies > *it->second.copies)) it->second = lasting;
+}
+
+Lowering::Lasting Lowering::lasting_for(ProgramKind made_in, ProgramKind read_in) {
+  const bool forward = made_in == ProgramKind::forward;
+  if (!forward && made_in != ProgramKind::backward) return {};
+  if (read_in == ProgramKind::backward) return {Copies::saved};
+  if (read_in == ProgramKind::weight) return {forward ? Copies::kept : Copies::deferred};
+  return {};
 }
 
 Tensor Lowering::tensor(Value v) const {
@@ -78,7 +115,7 @@ bool Lowering::is_view(const Node& node) const {
   if (node.op->memory == Memory::view) return true;
   if (node.op != &ops::convert) return false;
   const auto step = node.attributes.as<ConversionStep>();
-  if (step.kind == ConversionStep::Kind::mask) return mesh_.group(rank_, step.axes.set())[0] == rank_;
+  if (step.kind == ConversionStep::Kind::mask) return group_of(node, step)[0] == rank_;
   if (step.kind != ConversionStep::Kind::slice) return false;
   const Shape local = tensor(node.in[0]).shape;
   return local.count() == local.count_from(step.to_dim);
@@ -104,6 +141,7 @@ Value Lowering::base_of(Value v) const {
 
 std::int32_t Lowering::program(const NodeList& list, Events events) {
   const std::int32_t first = position();
+  chunk_ = list.chunk;
   in_slots_ = events == Events::leave_open;
   for (std::int32_t n : list.nodes) {
     node_ = n;
@@ -113,14 +151,20 @@ std::int32_t Lowering::program(const NodeList& list, Events events) {
         places_[node.out[o]] = {places_.at(node.in[0]).buffer, places_.at(node.in[0]).offset + view_offset(node, o)};
     } else if (node.op == &ops::convert) {
       lower_conversion(node);
+    } else if (node.op == &ops::receive) {
+      wait_for_copy(received_.at(node.out[0]), *lasting_.at(node.out[0]).copies);
     } else {
       lower_kernel(node);
     }
   }
   if (events == Events::wait_at_end)
     while (!pending_.empty()) wait_for(pending_.begin()->first);
+  return close_program(list.kind, first);
+}
+
+std::int32_t Lowering::close_program(ProgramKind kind, std::int32_t first) {
   storage_.pack_program();
-  plan_.programs.push_back({list.kind, static_cast<std::int16_t>(list.chunk), first, position() - first});
+  plan_.programs.push_back({kind, static_cast<std::int16_t>(chunk_), first, position() - first});
   return static_cast<std::int32_t>(plan_.programs.size() - 1);
 }
 
@@ -130,7 +174,7 @@ void Lowering::lower_kernel(const Node& node) {
   for (Value v : node.out) out.push_back(tensor(v));
   const KernelEntry& entry = target_.kernels.find(node.op->name, principal_dtype(in, out));
   for (Value v : node.in)
-    if (v) read(places_.at(v));
+    if (v) wait_for(places_.at(v).buffer);
 
   Instruction instruction;
   instruction.launch = entry.launch;
@@ -169,12 +213,17 @@ Place Lowering::produce(const Node& node, std::size_t output) {
   const ValueInfo& info = graph_[v];
   if (info.accumulator >= 0) return accumulators_.at(info.accumulator);
   if (const auto fixed = places_.find(v); fixed != places_.end()) return fixed->second;
-  if (const auto home = homes_.find(v); home != homes_.end())
-    return {storage_.add(home->second == Home::frame ? Tag::activations : Tag::state, local_bytes(v), position()), 0};
+  if (const auto found = lasting_.find(v); found != lasting_.end()) return lasting_place(v, found->second);
   if (!last_reader_.contains(v)) return {};
   if (output == 0 && node.op->memory == Memory::may_overwrite && may_take_over(node, node.in[0]))
     return places_.at(node.in[0]);
   return {storage_.add(Tag::scratch, local_bytes(v), position()), 0};
+}
+
+Place Lowering::lasting_place(Value v, const Lasting& lasting) {
+  const std::int64_t bytes = local_bytes(v);
+  if (lasting.copies) return {storage_.add_copy(groups_.at({*lasting.copies, chunk_}), bytes), 0};
+  return {storage_.add(Tag::state, bytes, position()), 0};
 }
 
 /// Whether output 0 may lie where `in` lies: nobody reads it later, and it is scratch of this program.
@@ -194,13 +243,11 @@ void Lowering::mark_accumulation(const Node& node, Instruction& instruction) {
     if (accumulator < 0) continue;
     const bool first = started_.insert(accumulator).second;
     (first ? instruction.accumulate_after_first : instruction.accumulate) |= 1U << o;
-    completed_[accumulator] = position() + 1;
+    const auto program = static_cast<std::int32_t>(plan_.programs.size());
+    auto& contributions = contributions_[accumulator];
+    if (contributions.empty() || contributions.back().program != program) contributions.push_back({program, 0, 0});
+    contributions.back() = {program, position() + 1, node_};
   }
-}
-
-std::int32_t Lowering::completed(std::int32_t accumulator) const {
-  const auto found = completed_.find(accumulator);
-  return found == completed_.end() ? -1 : found->second;
 }
 
 std::int32_t Lowering::name(const std::string& text) {
@@ -215,10 +262,6 @@ std::int32_t Lowering::add_operand(Place place, const Tensor& tensor, Value v) {
   return static_cast<std::int32_t>(plan_.operands.size() - 1);
 }
 
-void Lowering::read(Place place) {
-  wait_for(place.buffer);
-}
-
 void Lowering::emit(Instruction instruction) {
   for (int i = 0; i < instruction.inputs + instruction.outputs; ++i)
     if (const Place place = operand_places_[static_cast<std::size_t>(instruction.first_operand + i)])
@@ -231,9 +274,10 @@ Operand Lowering::operand(Value v) {
 }
 
 void Lowering::finish() {
+  storage_.lay_out_groups();
+  plan_.groups = storage_.groups();
   for (std::size_t i = 0; i < plan_.operands.size(); ++i) plan_.operands[i].at = storage_.address(operand_places_[i]);
   plan_.memory = storage_.memory();
-  plan_.memory.frame = plan_.memory[Tag::activations];
   plan_.releases = storage_.releases();
 }
 

@@ -3,11 +3,12 @@
 //
 // For:  lowering: nodes of the graph become instructions of one rank, values become places in memory.
 // Used: the scheduler.
-// Must not know: models, strategies, schedules; any op by name but `convert`.
+// Must not know: models, strategies, schedules; any op by name but `convert` and `receive`.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -31,7 +32,9 @@ struct Target {
 
 class Lowering {
  public:
-  Lowering(const Graph& graph, const Mesh& mesh, int rank, const Target& target, Plan& plan);
+  /// `stages`: stage of each chunk.
+  Lowering(const Graph& graph, const Mesh& mesh, int rank, const std::vector<int>& stages, const Target& target,
+           Plan& plan);
 
   /// Tells where a value lies that no node produces, or that must lie at a certain place.
   void fix(Value v, Address address);
@@ -41,22 +44,48 @@ class Lowering {
   /// Bytes of this rank's part.
   std::int64_t local_bytes(Value v) const;
 
-  /// Lays an input of micro-batches at `offset` of their inputs.
-  Operand place_input(Value v, std::int64_t offset);
+  /// Makes the copies of one kind for one chunk of this rank. Inputs have one group for all chunks.
+  void add_copies(Copies kind, int chunk, int count);
+
+  /// Lays an input of micro-batches behind those before it.
+  Operand place_input(Value v);
 
   /// Where the gradient of a parameter, or a scalar accumulator, lies.
   void fix_accumulator(std::int32_t accumulator, Address address);
 
-  /// All programs, so that it is known which values are read elsewhere than where they are made.
-  void announce(const std::vector<NodeList>& programs, const std::vector<Value>& outputs);
+  /// The programs of this rank and the `receive` nodes of other stages that read what is made here, so that it is known
+  /// which values are read elsewhere than where they are made.
+  void announce(const std::vector<NodeList>& programs, const std::vector<std::int32_t>& sends,
+                const std::vector<Value>& outputs);
 
   /// Appends the program's instructions and returns its index in the plan. `leave_open` keeps events for later programs
   /// instead of waiting at the end.
   enum class Events : std::uint8_t { wait_at_end, leave_open };
   std::int32_t program(const NodeList& list, Events events = Events::wait_at_end);
 
-  /// Instruction behind the last contribution to an accumulator so far; -1: none yet.
-  std::int32_t completed(std::int32_t accumulator) const;
+  /// The programs of one boundary between stages, made of `receive` nodes. The receives are lowered before the program
+  /// that reads, the sends behind the one that makes; -1 where there is nothing to move.
+  std::int32_t receive_program(const std::vector<std::int32_t>& nodes);
+  struct SendPrograms {
+    std::int32_t send = -1, sent = -1;
+  };
+  SendPrograms send_programs(const std::vector<std::int32_t>& nodes);
+
+  /// Where a program adds to an accumulator last.
+  struct Contribution {
+    std::int32_t program = -1;
+    std::int32_t end = 0;   ///< behind the instruction
+    std::int32_t node = 0;  ///< that added
+  };
+  /// One per program that adds to it.
+  const std::vector<Contribution>& contributions(std::int32_t accumulator) { return contributions_[accumulator]; }
+
+  /// A program that writes zero to scalars that no program of this rank adds to.
+  std::int32_t zero_program(const std::vector<std::int32_t>& accumulators);
+
+  /// The key of calls that are lowered from here on; without one it follows from the node (Call::key).
+  void set_key(std::optional<std::int64_t> key) { key_ = key; }
+  static std::int64_t key_of(std::int32_t node) { return 2 * std::int64_t{node}; }
 
   /// Scratch of the calls that programs with open events make: two slots, used in turn.
   void reserve_slots(std::int64_t bytes);
@@ -68,7 +97,10 @@ class Lowering {
   void finish();
 
  private:
-  enum class Home : std::uint8_t { scratch, frame, state };
+  /// Where a value lies that is read outside its program: in copies, or once.
+  struct Lasting {
+    std::optional<Copies> copies;
+  };
 
   struct Pending {
     std::int32_t event = -1;
@@ -81,13 +113,16 @@ class Lowering {
   Value base_of(Value v) const;
   bool is_view(const Node& node) const;
   std::int64_t view_offset(const Node& node, std::size_t output) const;
+  static Lasting lasting_for(ProgramKind made_in, ProgramKind read_in);
+  void note_lasting(Value base, Lasting lasting);
+  Place lasting_place(Value v, const Lasting& lasting);
+  std::int32_t close_program(ProgramKind kind, std::int32_t first);
   void lower_kernel(const Node& node);
   Place produce(const Node& node, std::size_t output);
   bool may_take_over(const Node& node, Value in) const;
   std::int32_t name(const std::string& text);
   std::int32_t add_operand(Place place, const Tensor& tensor, Value v);
   void mark_accumulation(const Node& node, Instruction& instruction);
-  void read(Place place);
   void emit(Instruction instruction);
 
   // lower_conversion.cpp
@@ -98,23 +133,35 @@ class Lowering {
   void all_to_all(const Node& node, const ConversionStep& step);
   void copy_part(Place from, const Tensor& source, Place to, const Tensor& target, const attributes::CopyPart& part);
   void zero(Place to, const Tensor& target);
-  void post(CallKind kind, const ConversionStep& step, Place in, Place out, const Tensor& in_tensor,
-            const Tensor& out_tensor, std::vector<std::int64_t> send_counts, std::vector<std::int64_t> receive_counts);
+  std::vector<int> group_of(const Node& node, const ConversionStep& step) const;
+  void post(const Node& node, CallKind kind, Place in, Place out, const Tensor& in_tensor, const Tensor& out_tensor,
+            std::vector<std::int64_t> send_counts, std::vector<std::int64_t> receive_counts);
+  Place call_workspace(std::int64_t bytes);
   void wait_for(std::int32_t buffer);
+  void add_call(Instruction& instruction, Call call);
+
+  // lower_boundary.cpp
+  std::int32_t copies_of(Copies kind) const;
+  void post_message(CallKind kind, std::int32_t node, Place place, std::int32_t event, Copies copies);
+  void wait_for_copy(std::int32_t event, Copies copies);
+  Place outgoing(const Node& receive, Copies copies);
 
   const Graph& graph_;
   const Mesh& mesh_;
   int rank_;
+  const std::vector<int>& stages_;
   const Target& target_;
   Plan& plan_;
   Storage storage_;
   std::map<Value, Place> places_;
   std::map<std::int32_t, Place> accumulators_;
-  std::map<std::int32_t, std::int32_t> completed_;
+  std::map<std::int32_t, std::vector<Contribution>> contributions_;
   std::set<std::int32_t> started_;  ///< accumulators that some instruction has written
   std::vector<Place> operand_places_;
   std::map<std::string, std::int32_t> names_;
-  std::map<Value, Home> homes_;                ///< of bases that are read outside their program
+  std::map<std::pair<Copies, int>, std::int16_t> groups_;  ///< of (kind, chunk)
+  std::map<Value, Lasting> lasting_;                       ///< bases that are read outside their program
+  std::map<Value, std::int32_t> received_;                 ///< event of copy 0 of a `receive`'s output
   std::map<Value, std::int32_t> last_reader_;  ///< node that reads a base last
   std::map<std::int32_t, Pending> pending_;    ///< by the buffer that an open event writes
   std::vector<Place> slots_;
@@ -122,6 +169,8 @@ class Lowering {
   std::size_t next_slot_ = 0;
   bool in_slots_ = false;
   std::int32_t node_ = -1;  ///< being lowered
+  int chunk_ = 0;           ///< of the program that is lowered
+  std::optional<std::int64_t> key_;
 };
 
 }  // namespace tessera

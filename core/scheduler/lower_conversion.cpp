@@ -57,7 +57,7 @@ std::vector<Part> parts_of(const Mesh& mesh, const std::vector<int>& group, cons
 void Lowering::lower_conversion(const Node& node) {
   using Kind = ConversionStep::Kind;
   const auto step = node.attributes.as<ConversionStep>();
-  read(places_.at(node.in[0]));
+  wait_for(places_.at(node.in[0]).buffer);
   const Value v = node.out[0];
   if (step.kind == Kind::all_reduce) return all_reduce(node, step);
   places_[v] = produce(node, 0);
@@ -84,20 +84,20 @@ void Lowering::all_reduce(const Node& node, const ConversionStep& step) {
   const Place in = places_.at(node.in[0]);
   const Tensor local = tensor(node.in[0]);
   const bool bucket = storage_.tag(in.buffer) == Tag::gradients;
-  if (bucket || (!homes_.contains(node.out[0]) && may_take_over(node, node.in[0]))) {
+  if (bucket || (!lasting_.contains(node.out[0]) && may_take_over(node, node.in[0]))) {
     places_[node.out[0]] = in;
   } else {
     places_[node.out[0]] = produce(node, 0);
     copy_part(in, local, places_[node.out[0]], local, {0, 0, 0, local.shape.rank() == 0 ? 1 : local.shape[0]});
   }
   const Place out = places_[node.out[0]];
-  post(CallKind::all_reduce, step, out, out, local, local, {}, {});
+  post(node, CallKind::all_reduce, out, out, local, local, {}, {});
 }
 
 void Lowering::reduce_scatter(const Node& node, const ConversionStep& step) {
   const int dim = step.to_dim;
   const Tensor from = tensor(node.in[0]), to = tensor(node.out[0]);
-  const std::vector<int> group = mesh_.group(rank_, step.axes.set());
+  const std::vector<int> group = group_of(node, step);
   const auto parts = parts_of(mesh_, group, graph_[node.out[0]].layout, graph_[node.out[0]].type.shape, dim,
                               from.start[static_cast<std::size_t>(dim)]);
   const auto counts = counts_of(from.shape, dim, parts);
@@ -112,21 +112,21 @@ void Lowering::reduce_scatter(const Node& node, const ConversionStep& step) {
     }
     in = packed;
   }
-  post(CallKind::reduce_scatter, step, in, places_[node.out[0]], from, to, counts, {});
+  post(node, CallKind::reduce_scatter, in, places_[node.out[0]], from, to, counts, {});
 }
 
 void Lowering::all_gather(const Node& node, const ConversionStep& step) {
   const int dim = step.from_dim;
   const Tensor from = tensor(node.in[0]), to = tensor(node.out[0]);
-  const std::vector<int> group = mesh_.group(rank_, step.axes.set());
+  const std::vector<int> group = group_of(node, step);
   const auto parts = parts_of(mesh_, group, graph_[node.in[0]].layout, graph_[node.in[0]].type.shape, dim,
                               to.start[static_cast<std::size_t>(dim)]);
   const auto counts = counts_of(to.shape, dim, parts);
   const Place out = places_[node.out[0]];
   if (in_place(to.shape, dim, parts))
-    return post(CallKind::all_gather, step, places_.at(node.in[0]), out, from, to, {}, counts);
+    return post(node, CallKind::all_gather, places_.at(node.in[0]), out, from, to, {}, counts);
   const Place packed{storage_.add(Tag::communication, to.count() * size_of(to.dtype), position()), 0};
-  post(CallKind::all_gather, step, places_.at(node.in[0]), packed, from, to, {}, counts);
+  post(node, CallKind::all_gather, places_.at(node.in[0]), packed, from, to, {}, counts);
   wait_for(packed.buffer);
   std::int64_t offset = 0;
   for (std::size_t j = 0; j < parts.size(); ++j) {
@@ -139,7 +139,7 @@ void Lowering::all_gather(const Node& node, const ConversionStep& step) {
 void Lowering::all_to_all(const Node& node, const ConversionStep& step) {
   const Tensor from = tensor(node.in[0]), to = tensor(node.out[0]);
   const Shape& global = graph_[node.in[0]].type.shape;
-  const std::vector<int> group = mesh_.group(rank_, step.axes.set());
+  const std::vector<int> group = group_of(node, step);
   const auto sent = parts_of(mesh_, group, graph_[node.out[0]].layout, global, step.to_dim,
                              from.start[static_cast<std::size_t>(step.to_dim)]);
   const auto received = parts_of(mesh_, group, graph_[node.in[0]].layout, global, step.from_dim,
@@ -161,9 +161,9 @@ void Lowering::all_to_all(const Node& node, const ConversionStep& step) {
   }
   const Place out = places_[node.out[0]];
   if (in_place(to.shape, step.from_dim, received))
-    return post(CallKind::all_to_all, step, in, out, from, to, send_counts, receive_counts);
+    return post(node, CallKind::all_to_all, in, out, from, to, send_counts, receive_counts);
   const Place packed{storage_.add(Tag::communication, to.count() * element, position()), 0};
-  post(CallKind::all_to_all, step, in, packed, from, to, send_counts, receive_counts);
+  post(node, CallKind::all_to_all, in, packed, from, to, send_counts, receive_counts);
   wait_for(packed.buffer);
   std::int64_t offset = 0;
   for (std::size_t j = 0; j < received.size(); ++j) {
@@ -198,46 +198,68 @@ void Lowering::zero(Place to, const Tensor& target) {
   emit(instruction);
 }
 
-void Lowering::post(CallKind kind, const ConversionStep& step, Place in, Place out, const Tensor& in_tensor,
+/// The ranks among which a conversion moves data.
+std::vector<int> Lowering::group_of(const Node& node, const ConversionStep& step) const {
+  return mesh_.group(rank_, mesh_.group_of(step.axes.set(), graph_[node.out[0]].home));
+}
+
+void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const Tensor& in_tensor,
                     const Tensor& out_tensor, std::vector<std::int64_t> send_counts,
                     std::vector<std::int64_t> receive_counts) {
+  const auto step = node.attributes.as<ConversionStep>();
   Instruction instruction;
   instruction.kind = Instruction::Kind::post;
   instruction.stream = StreamRole::collective;
   const std::int64_t count = std::max(in_tensor.count(), out_tensor.count());
-  const std::int64_t bytes = target_.collective_workspace(kind, count, in_tensor.dtype, mesh_.size_of(step.axes.set()));
-  Place workspace;
-  if (in_slots_) {
-    workspace = slots_[next_slot_];
-    TESSERA_CHECK(bytes <= storage_.bytes(workspace.buffer), "a call outgrew its slot");
-    for (auto pending = pending_.begin(); pending != pending_.end(); ++pending)
-      if (pending->second.event == slot_events_[next_slot_]) {
-        wait_for(pending->first);
-        break;
-      }
-    slot_events_[next_slot_] = plan_.events;
-    next_slot_ = (next_slot_ + 1) % slots_.size();
-  } else if (bytes > 0) {
-    workspace = {storage_.add(Tag::communication, bytes, position()), 0};
-  }
+  const std::int64_t bytes = target_.collective_workspace(kind, count, in_tensor.dtype,
+                                                          static_cast<int>(group_of(node, step).size()));
+  const Place workspace = call_workspace(bytes);
   instruction.first_operand = add_operand(in, in_tensor, {});
   add_operand(out, out_tensor, {});
   add_operand(workspace, {nullptr, {bytes}, {}, DType::u8}, {});
   instruction.inputs = 1;
   instruction.outputs = 2;
   instruction.event = plan_.events++;
-  instruction.call = static_cast<std::int32_t>(plan_.calls.size());
-  instruction.layer = graph_.nodes[static_cast<std::size_t>(node_)].layer;
-  plan_.calls.push_back({kind, step.axes.set(), step.merge == Merge::sum ? ReduceOp::sum : ReduceOp::max, -1,
-                         in_tensor.count() * size_of(in_tensor.dtype), std::move(send_counts),
-                         std::move(receive_counts)});
-  if (std::find(plan_.communicators.begin(), plan_.communicators.end(), step.axes.set()) == plan_.communicators.end())
-    plan_.communicators.push_back(step.axes.set());
-  instruction.name = name(fmt::format("{}({})", name_of(kind), mesh_.describe(step.axes.set())));
-  emit(instruction);
+  instruction.layer = node.layer;
+  Call call;
+  call.kind = kind;
+  call.group = mesh_.group_of(step.axes.set(), graph_[node.out[0]].home);
+  call.op = step.merge == Merge::sum ? ReduceOp::sum : ReduceOp::max;
+  call.bytes = in_tensor.count() * size_of(in_tensor.dtype);
+  call.send_counts = std::move(send_counts);
+  call.receive_counts = std::move(receive_counts);
+  add_call(instruction, std::move(call));
   Pending pending{instruction.event, {in.buffer, out.buffer}};
   if (workspace) pending.buffers.push_back(workspace.buffer);
   pending_[out.buffer] = pending;
+}
+
+/// Scratch for a call; in programs with open events one of the slots, when the call that used it last is done.
+Place Lowering::call_workspace(std::int64_t bytes) {
+  if (bytes == 0) return {};
+  if (!in_slots_) return {storage_.add(Tag::communication, bytes, position()), 0};
+  const Place slot = slots_[next_slot_];
+  TESSERA_CHECK(bytes <= storage_.bytes(slot.buffer), "a call outgrew its slot");
+  for (auto pending = pending_.begin(); pending != pending_.end(); ++pending)
+    if (pending->second.event == slot_events_[next_slot_]) {
+      wait_for(pending->first);
+      break;
+    }
+  slot_events_[next_slot_] = plan_.events;  // the event of the call that comes next
+  next_slot_ = (next_slot_ + 1) % slots_.size();
+  return slot;
+}
+
+/// Names the call, gives it its place in the order that all ranks follow, and emits the instruction that posts it.
+void Lowering::add_call(Instruction& instruction, Call call) {
+  call.chunk = chunk_;
+  call.key = key_ ? (*key_)++ : key_of(node_);
+  if (std::find(plan_.communicators.begin(), plan_.communicators.end(), call.group) == plan_.communicators.end())
+    plan_.communicators.push_back(call.group);
+  instruction.name = name(fmt::format("{}({})", name_of(call.kind), mesh_.describe(call.group.axes)));
+  instruction.call = static_cast<std::int32_t>(plan_.calls.size());
+  plan_.calls.push_back(std::move(call));
+  emit(instruction);
 }
 
 /// Waits for the open event that writes this buffer, if there is one.

@@ -43,15 +43,36 @@ ProgramKind program_of(const Node& node) {
   return ProgramKind::update;
 }
 
+/// Nodes of the backward from which nothing leads to another layer or chunk.
+std::vector<bool> weight_nodes(const Graph& graph, const std::vector<bool>& needed) {
+  std::vector<bool> leads_on(graph.values.size()), is_weight(graph.nodes.size());
+  for (std::size_t n = graph.nodes.size(); n-- > 0;) {
+    const Node& node = graph.nodes[n];
+    if (!needed[n] || node.phase != Phase::backward) continue;
+    is_weight[n] = std::none_of(node.out.begin(), node.out.end(),
+                                [&](Value v) { return leads_on[static_cast<std::size_t>(v.id)]; });
+    for (Value v : node.in) {
+      if (!v || graph[v].producer < 0) continue;
+      const Node& producer = *graph.producer(v);
+      if (!is_weight[n] || producer.layer != node.layer || producer.chunk != node.chunk)
+        leads_on[static_cast<std::size_t>(v.id)] = true;
+    }
+  }
+  return is_weight;
+}
+
 }  // namespace
 
-std::vector<NodeList> cut_into_programs(const Graph& graph, const std::vector<Value>& outputs) {
+std::vector<NodeList> cut_into_programs(const Graph& graph, const std::vector<Value>& outputs, BackwardCut cut) {
   const std::vector<bool> needed = needed_nodes(graph, outputs);
+  std::vector<bool> is_weight(graph.nodes.size());
+  if (cut == BackwardCut::split) is_weight = weight_nodes(graph, needed);
   std::map<std::pair<ProgramKind, int>, NodeList> lists;
   for (std::size_t n = 0; n < graph.nodes.size(); ++n) {
     if (!needed[n]) continue;
     const Node& node = graph.nodes[n];
-    const ProgramKind kind = program_of(node);
+    ProgramKind kind = program_of(node);
+    if (kind == ProgramKind::backward && is_weight[n]) kind = ProgramKind::weight;
     NodeList& list = lists[{kind, node.chunk}];
     list.kind = kind;
     list.chunk = node.chunk;

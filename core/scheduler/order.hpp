@@ -21,7 +21,12 @@ struct NodeList {
 
 /// Drops what nobody needs (needed are accumulators, ops that write in place, and `outputs`) and cuts the rest by phase
 /// and chunk. In the head the backward of each piece of tokens follows its forward at once, in the forward program, so
-/// that only one piece's logits are alive. Empty programs are left out, except forward.
-std::vector<NodeList> cut_into_programs(const Graph& graph, const std::vector<Value>& outputs);
+/// that only one piece's logits are alive. Empty programs are left out.
+///
+/// Where the backward is split, `weight` gets what serves nothing but gradients of the layer's own parameters, so that
+/// nothing of another layer or chunk waits for it.
+enum class BackwardCut : std::uint8_t { joint, split };
+std::vector<NodeList> cut_into_programs(const Graph& graph, const std::vector<Value>& outputs,
+                                        BackwardCut cut = BackwardCut::joint);
 
 }  // namespace tessera

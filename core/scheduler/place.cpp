@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/scheduler/place.hpp"
 
+#include <algorithm>
+
 #include <fmt/core.h>
 
 namespace tessera {
@@ -20,16 +22,17 @@ TokenDims token_dims(const Type& type) {
 
 class PlacePass {
  public:
-  PlacePass(Placed& placed, Placer& placer, const Graph& logical, std::span<const Strategy* const> strategies)
-      : placed_(placed), placer_(placer), logical_(logical), strategies_(strategies) {}
+  PlacePass(Placed& placed, Placer& placer, const Graph& logical, std::span<const Strategy* const> strategies,
+            const ChunkMap& chunks)
+      : placed_(placed), placer_(placer), logical_(logical), strategies_(strategies), chunks_(chunks) {}
 
-  void run(const ChunkMap& chunks) {
+  void run() {
     for (Value v : logical_.inputs) add_input(v);
     for (const Parameter& parameter : logical_.parameters) add_parameter(parameter);
     for (std::size_t v = 0; v < logical_.values.size(); ++v)
       if (logical_.values[v].role == ValueRole::state) add_state({static_cast<std::int32_t>(v)});
     for (const Node& node : logical_.nodes) {
-      placer_.context = {Phase::forward, node.layer, chunks.of(node.layer), node.head_chunk};
+      placer_.context = {Phase::forward, node.layer, chunks_.of(node.layer), node.head_chunk};
       add_node(node);
     }
   }
@@ -47,10 +50,20 @@ class PlacePass {
     ValueInfo info = logical_[parameter.value];
     for (const Strategy* strategy : strategies_)
       strategy->place_parameter(parameter, info.type.shape, placer_.mesh(), info.layout);
+    if (!chunks_.stages.empty()) info.home = home_of(parameter.value);
     const Value placed = placed_.graph.add_value(std::move(info));
     placed_.values[parameter.value] = placed;
     parameter.value = placed;
     placed_.graph.parameters.push_back(std::move(parameter));
+  }
+
+  /// The stages whose nodes read it: two for a table that the embedding and the head share.
+  Home home_of(Value parameter) const {
+    Home home;
+    for (const Node& node : logical_.nodes)
+      if (std::find(node.in.begin(), node.in.end(), parameter) != node.in.end())
+        home = home | Home::of(chunks_.stage(chunks_.of(node.layer)));
+    return home;
   }
 
   void add_state(Value v) { placed_.values[v] = placed_.graph.add_value(logical_[v]); }
@@ -78,6 +91,7 @@ class PlacePass {
   Placer& placer_;
   const Graph& logical_;
   std::span<const Strategy* const> strategies_;
+  const ChunkMap& chunks_;
 };
 
 }  // namespace
@@ -91,7 +105,7 @@ int ChunkMap::of(int layer) const {
 
 void place(Placed& placed, Placer& placer, const Graph& logical, std::span<const Strategy* const> strategies,
            const ChunkMap& chunks) {
-  PlacePass(placed, placer, logical, strategies).run(chunks);
+  PlacePass(placed, placer, logical, strategies, chunks).run();
 }
 
 }  // namespace tessera

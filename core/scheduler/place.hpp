@@ -3,7 +3,7 @@
 //
 // For:  the pass that gives every value of the logical graph a layout and a pipeline chunk; conversions are derived.
 // Used: the scheduler.
-// Must not know: any op by name but `receive`; which strategies there are.
+// Must not know: any op by name; which strategies there are.
 #pragma once
 
 #include <map>
@@ -19,13 +19,15 @@ struct Placed {
   std::map<Value, Value> values;  ///< logical -> placed, for inputs and outputs that somebody asks for by name
 };
 
-/// Which chunk of the pipeline each part of the model is in; one chunk when empty.
+/// Which chunk of the pipeline each part of the model is in, and the stage of each chunk; one of each when empty.
 struct ChunkMap {
   std::vector<int> layers;  ///< chunk of layer i; the embedding goes with the first, the head with the last
+  std::vector<int> stages;  ///< stage of chunk i
   int of(int layer) const;
+  int stage(int chunk) const { return stages.empty() ? 0 : stages[static_cast<std::size_t>(chunk)]; }
 };
 
-/// Places `logical` on the mesh. Fills `placed.graph`; the caller owns the placer so that later passes go on with it.
+/// Places `logical` on the mesh, all chunks of it. A parameter's home is the stages of the nodes that read it. Fills `placed.graph`; the caller owns the placer so that later passes go on with it.
 void place(Placed& placed, Placer& placer, const Graph& logical, std::span<const Strategy* const> strategies,
            const ChunkMap& chunks);
 

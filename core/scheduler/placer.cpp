@@ -4,12 +4,15 @@
 
 #include "core/graph/label_rule.hpp"
 #include "core/graph/ops/convert.hpp"
+#include "core/graph/ops/receive.hpp"
 #include "core/mesh/conversion.hpp"
 
 namespace tessera {
 
-std::vector<Value> Placer::emit(const Op& op, std::span<const Value> in, const Attributes& attributes,
+std::vector<Value> Placer::emit(const Op& op, std::span<const Value> given, const Attributes& attributes,
                                 const Layout* hint) {
+  std::vector<Value> in;
+  for (Value v : given) in.push_back(v ? bring(v) : v);
   std::vector<Type> types;
   std::vector<Layout> layouts;
   const auto present = std::make_unique<bool[]>(in.size());
@@ -30,6 +33,7 @@ std::vector<Value> Placer::emit(const Op& op, std::span<const Value> in, const A
     info.layout = answer.out[o];
     info.name = op.name;
     info.differentiable = differentiable(op, in);
+    info.home = home_of(in);
     node.out.push_back(graph_.add_value(std::move(info)));
   }
   return graph_.add_node(std::move(node)).out;
@@ -59,7 +63,42 @@ void Placer::remember_conversion(Value form) {
   }
 }
 
+/// What is computed from a parameter's bucket in the update is where the bucket is.
+Home Placer::home_of(std::span<const Value> in) const {
+  if (context.phase == Phase::update)
+    for (Value v : in)
+      if (v && !graph_[v].home.everywhere()) return graph_[v].home;
+  return {};
+}
+
+bool Placer::crosses(Value v) const {
+  const Node* producer = graph_.producer(v);
+  auto in_chunk = [](Phase phase) { return phase == Phase::forward || phase == Phase::backward; };
+  return producer != nullptr && in_chunk(producer->phase) && in_chunk(context.phase) &&
+         producer->chunk != context.chunk;
+}
+
+Value Placer::bring(Value v) {
+  if (!crosses(v)) return v;
+  const Key key{v, context.phase, context.chunk};
+  if (const auto made = received_.find(key); made != received_.end()) return made->second;
+  const NodeContext here = context;
+  const Node& producer = *graph_.producer(v);
+  context = {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
+  const Value sent = convert(v, graph_[v].layout.dual());
+  context = here;
+  ValueInfo info = graph_[sent];
+  info.source = {};
+  info.mark = Mark::none;
+  info.accumulator = -1;
+  info.name = ops::receive.name;
+  const Value received = graph_.add_value(std::move(info));
+  graph_.add_node({&ops::receive, {sent}, {received}, {}, here.phase, here.layer, here.chunk, -1});
+  return received_[key] = received;
+}
+
 Value Placer::convert(Value v, const Layout& to) {
+  v = bring(v);
   if (graph_[v].layout == to) return v;
   if (const Value made = find(v, to)) return made;
   Value now = v;

@@ -3,7 +3,7 @@
 //
 // For:  emitting ops into a placed graph: asks the op's layout rule and inserts the conversions that follow (rule 2).
 // Used: the passes place, differentiate, expand and update (backward ops are placed as they are emitted).
-// Must not know: any op by name but `convert`, strategies, programs.
+// Must not know: any op by name but `convert` and `receive`, strategies, programs.
 #pragma once
 
 #include <map>
@@ -35,8 +35,12 @@ class Placer {
   std::vector<Value> emit(const Op& op, std::span<const Value> in, const Attributes& attributes = {},
                           const Layout* hint = nullptr);
 
-  /// `v` in another layout. Conversions are shared within a phase and chunk, never from forward into backward.
+  /// `v` in another layout, in the chunk of the context. Conversions are shared within a phase and chunk, never from
+  /// forward into backward.
   Value convert(Value v, const Layout& to);
+
+  /// `v` as the context's chunk reads it: a value that another chunk made comes through one `receive`, never partial.
+  Value bring(Value v);
 
   /// For passes that add the nodes of the graph again: what was converted counts only once its node is there.
   void forget_conversions() { forms_.clear(); }
@@ -50,10 +54,13 @@ class Placer {
 
   Value find(Value v, const Layout& layout) const;
   bool differentiable(const Op& op, std::span<const Value> in) const;
+  bool crosses(Value v) const;
+  Home home_of(std::span<const Value> in) const;
 
   Graph& graph_;
   const Mesh& mesh_;
   std::map<Key, std::vector<Value>> forms_;  ///< conversions made so far of a value
+  std::map<Key, Value> received_;            ///< and what it is in other chunks
 };
 
 }  // namespace tessera

@@ -24,22 +24,48 @@ enum class Tag : std::uint8_t {
   state,
   inputs,
   activations,
+  boundary,
   communication,
   scratch,
   workspace
 };
-inline constexpr int k_tags = 9;
+inline constexpr int k_tags = 10;
 
 constexpr std::string_view name_of(Tag tag) {
-  constexpr std::string_view names[] = {"weights",     "gradients",     "optimizer", "state",    "inputs",
-                                        "activations", "communication", "scratch",   "workspace"};
+  constexpr std::string_view names[] = {"weights",     "gradients", "optimizer",     "state",   "inputs",
+                                        "activations", "boundary",  "communication", "scratch", "workspace"};
   return names[static_cast<int>(tag)];
 }
 
-/// A place in the arena. `activations` are relative to the action's frame, `inputs` to its micro-batch.
+/// What lies in several copies, because several micro-batches are under way: an action says which copy it uses.
+enum class Copies : std::uint8_t {
+  inputs,        ///< what a micro-batch brings
+  saved,         ///< frames: from forward to backward
+  kept,          ///< from forward to weight, where the schedule splits the backward
+  deferred,      ///< from backward to weight
+  forward_in,    ///< from the chunk before
+  forward_out,   ///< to the chunk behind
+  backward_in,   ///< from the chunk behind
+  backward_out,  ///< to the chunk before
+};
+inline constexpr int k_copies = 8;
+using CopyIndices = std::array<std::int32_t, k_copies>;
+
+/// The memory of one kind for one chunk.
+struct CopyGroup {
+  Copies kind = Copies::saved;
+  int chunk = 0;
+  Tag tag = Tag::activations;
+  int count = 1;
+  std::int64_t bytes = 0;  ///< of one copy
+  std::int64_t first = 0;  ///< offset of copy 0 in the tag's region; copies are aligned
+};
+
+/// A place in the arena. In a group of copies the offset is relative to the action's copy.
 struct Address {
   Tag tag = Tag::scratch;
   std::int64_t offset = -1;  ///< bytes; -1: absent
+  std::int16_t group = -1;   ///< in Plan::groups
 
   explicit operator bool() const { return offset >= 0; }
   friend bool operator==(Address, Address) = default;
@@ -54,9 +80,11 @@ struct Operand {
 /// A collective or a message, with everything but the pointers.
 struct Call {
   CallKind kind = CallKind::all_reduce;
-  AxisSet axes;
+  AxisGroup group;
   ReduceOp op = ReduceOp::sum;
   int peer = -1;           ///< of send and receive: rank in the communicator
+  int chunk = 0;           ///< of what is moved: with `key` and the action's slot the place of the call in the order that
+  std::int64_t key = 0;    ///< all ranks follow (DESIGN section 3)
   std::int64_t bytes = 0;  ///< that the rank hands over, for printing and simulation
   std::vector<std::int64_t> send_counts, receive_counts;
 };
@@ -78,16 +106,29 @@ struct Instruction {
   std::uint32_t accumulate = 0;              ///< outputs that are added into, always
   std::uint32_t accumulate_after_first = 0;  ///< and those from the second micro-batch on
   std::int32_t call = -1;
-  std::int32_t event = -1;
+  std::int32_t event = -1;                   ///< of copy 0, where the event is one per copy
+  std::int8_t event_copies = -1;             ///< Copies; -1: one event
   std::int32_t name = -1;  ///< in Plan::names
   std::int32_t layer = k_embedding;
   double flops = 0;
 };
 
-enum class ProgramKind : std::uint8_t { count, seed, forward, backward, reduce, update };
+enum class ProgramKind : std::uint8_t {
+  count,
+  seed,
+  forward,
+  backward,
+  weight,
+  receive,  ///< posts the receives of a boundary between stages
+  send,     ///< posts the sends
+  sent,     ///< waits until they are done
+  reduce,
+  update
+};
 
 constexpr std::string_view name_of(ProgramKind kind) {
-  constexpr std::string_view names[] = {"count", "seed", "forward", "backward", "reduce", "update"};
+  constexpr std::string_view names[] = {"count",   "seed", "forward", "backward", "weight",
+                                        "receive", "send", "sent",    "reduce",   "update"};
   return names[static_cast<int>(kind)];
 }
 
@@ -98,11 +139,12 @@ struct Program {
   std::int32_t first = 0, count = 0;
 };
 
-/// A program for one micro-batch in one frame.
+/// A program for one micro-batch, with the copies of memory that it uses.
 struct Action {
   std::int32_t program = 0;
   std::int32_t micro_batch = 0;
-  std::int32_t frame = 0;
+  std::int64_t slot = 0;  ///< time in a run of the schedule where every turn takes two, the same on all stages
+  CopyIndices copies{};
 };
 
 /// A parameter's part on this rank, inside its bucket.
@@ -121,15 +163,13 @@ struct Bucket {
   DType dtype = DType::f32;  ///< of weights, gradients and states: the accumulation type
   AxisSet partial;           ///< axes over which the gradient is partial
   AxisList split;            ///< axes that split its parameters, outer first
+  Home home;                 ///< stages that hold its parameters
   Address weights, gradients;
   std::vector<Address> states;
 };
 
 struct MemoryPlan {
   std::array<std::int64_t, k_tags> bytes{};  ///< planned peak of each tag
-  std::int64_t frame = 0;                    ///< bytes of one frame
-  std::int64_t micro_batch = 0;              ///< bytes of the inputs of one micro-batch
-  int frames = 1;
 
   std::int64_t& operator[](Tag tag) { return bytes[static_cast<std::size_t>(tag)]; }
   std::int64_t operator[](Tag tag) const { return bytes[static_cast<std::size_t>(tag)]; }
@@ -153,7 +193,8 @@ struct Plan {
   std::vector<Program> programs;
   std::vector<Action> actions;
   std::vector<Bucket> buckets;
-  std::vector<AxisSet> communicators;  ///< those that calls name, in the order in which all ranks make them
+  std::vector<AxisGroup> communicators;  ///< those that calls name
+  std::vector<CopyGroup> groups;
   std::int32_t events = 0;
   MemoryPlan memory;
   std::vector<Release> releases;

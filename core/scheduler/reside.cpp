@@ -39,22 +39,16 @@ void lay_out_buckets(const Graph& graph, const Update& update, Lowering& lowerin
   }
 }
 
-void lay_out_inputs(const Graph& graph, int micro_batches, Lowering& lowering, Plan& plan) {
-  std::int64_t end = 0;
+void lay_out_inputs(const Graph& graph, Lowering& lowering, Plan& plan) {
   for (Value v : graph.inputs) {
-    const Operand where = lowering.place_input(v, aligned(end));
-    end = where.at.offset + where.tensor.count() * size_of(where.tensor.dtype);
-    plan.inputs.push_back(where);
+    plan.inputs.push_back(lowering.place_input(v));
     plan.input_names.push_back(graph[v].name);
   }
-  MemoryPlan& memory = lowering.storage().memory();
-  memory.micro_batch = aligned(end);
-  memory[Tag::inputs] = memory.micro_batch * (micro_batches - 1) + end;
 }
 
 }  // namespace
 
-void reside(const Graph& graph, const Update& update, int micro_batches, Lowering& lowering, Plan& plan) {
+void reside(const Graph& graph, const Update& update, Lowering& lowering, Plan& plan) {
   lay_out_buckets(graph, update, lowering, plan);
   for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
     if (graph.accumulators[a].parameter < 0)
@@ -64,7 +58,7 @@ void reside(const Graph& graph, const Update& update, int micro_batches, Lowerin
     if (const Value state{static_cast<std::int32_t>(v)};
         graph[state].role == ValueRole::state && !lowering.is_fixed(state))
       lowering.fix(state, lowering.storage().reserve(Tag::state, lowering.local_bytes(state)));
-  lay_out_inputs(graph, micro_batches, lowering, plan);
+  lay_out_inputs(graph, lowering, plan);
 }
 
 }  // namespace tessera

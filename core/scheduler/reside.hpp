@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-/// Lays out weights, gradients, optimizer state, scalars of the step and the inputs of all micro-batches.
-void reside(const Graph& graph, const Update& update, int micro_batches, Lowering& lowering, Plan& plan);
+/// Lays out weights, gradients, optimizer state, scalars of the step and the inputs of a micro-batch.
+void reside(const Graph& graph, const Update& update, Lowering& lowering, Plan& plan);
 
 }  // namespace tessera

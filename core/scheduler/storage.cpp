@@ -32,6 +32,23 @@ std::int32_t Storage::add(Tag tag, std::int64_t bytes, std::int32_t position) {
   return index;
 }
 
+std::int32_t Storage::add_copy(std::int16_t group, std::int64_t bytes) {
+  CopyGroup& g = groups_[static_cast<std::size_t>(group)];
+  const Address at{g.tag, aligned(g.bytes), group};
+  g.bytes = at.offset + bytes;
+  return add_fixed(at, bytes);
+}
+
+std::int16_t Storage::add_group(const CopyGroup& group) {
+  groups_.push_back(group);
+  return static_cast<std::int16_t>(groups_.size() - 1);
+}
+
+void Storage::lay_out_groups() {
+  for (CopyGroup& group : groups_)
+    if (group.bytes > 0) group.first = reserve(group.tag, aligned(group.bytes) * (group.count - 1) + group.bytes).offset;
+}
+
 std::int32_t Storage::add_fixed(Address address, std::int64_t bytes) {
   buffers_.push_back({address, bytes, 0, 0});
   return static_cast<std::int32_t>(buffers_.size() - 1);

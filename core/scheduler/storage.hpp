@@ -21,11 +21,14 @@ struct Place {
 };
 
 /// Buffers with lives. Those of `scratch` and `communication` are packed per program: two share memory only when their
-/// lives do not overlap. Those of other tags are laid one behind the other and never reused.
+/// lives do not overlap. Those of other tags are laid one behind the other and never reused; those of a group of copies
+/// lie relative to a copy.
 class Storage {
  public:
   /// A buffer that is written first at `position`.
   std::int32_t add(Tag tag, std::int64_t bytes, std::int32_t position);
+  /// A buffer of every copy of a group.
+  std::int32_t add_copy(std::int16_t group, std::int64_t bytes);
   /// A buffer at a given address, that is always alive.
   std::int32_t add_fixed(Address address, std::int64_t bytes);
 
@@ -35,6 +38,11 @@ class Storage {
 
   /// Lays out one behind the other: for values that persist. Returns the address.
   Address reserve(Tag tag, std::int64_t bytes);
+
+  std::int16_t add_group(const CopyGroup& group);
+  /// Lays out the groups, when all their buffers are known.
+  void lay_out_groups();
+  const std::vector<CopyGroup>& groups() const { return groups_; }
 
   /// Packs the scratch and communication buffers that were added since the last call: a program is complete.
   void pack_program();
@@ -56,6 +64,7 @@ class Storage {
   std::vector<Buffer> buffers_;
   std::vector<std::int32_t> unpacked_;
   std::map<Tag, std::int64_t> base_;  ///< where packed buffers of a tag begin: behind what was reserved
+  std::vector<CopyGroup> groups_;
   MemoryPlan memory_;
   std::vector<Release> releases_;
 };
