@@ -19,13 +19,14 @@ class AxisCommunicators {
  public:
   AxisCommunicators() = default;
 
-  /// Splits `world` once per set, in the given order; collective. Rank r of the world stands at place r of the mesh.
-  AxisCommunicators(Communicator& world, const Mesh& mesh, const std::vector<AxisSet>& sets);
+  /// Splits `world` once per group, in the given order; collective, with the same list on all ranks. Rank r of the
+  /// world stands at place r of the mesh; ranks on stages outside a group's home get none.
+  AxisCommunicators(Communicator& world, const Mesh& mesh, const std::vector<AxisGroup>& groups);
 
-  Communicator& at(AxisSet axes) const;
+  Communicator& at(const AxisGroup& group) const;
 
  private:
-  std::map<AxisSet, std::unique_ptr<Communicator>> communicators_;
+  std::map<AxisGroup, std::unique_ptr<Communicator>> communicators_;
 };
 
 }  // namespace tessera

@@ -106,6 +106,8 @@ class Home {
     return Home(std::uint64_t{1} << stage);
   }
 
+  static constexpr Home of_bits(std::uint64_t stages) { return Home(stages); }
+
   constexpr bool everywhere() const { return stages_ == 0; }
   constexpr bool has(int stage) const { return everywhere() || (stages_ >> stage & 1U) != 0; }
   constexpr bool is_shared() const { return (stages_ & (stages_ - 1)) != 0; }

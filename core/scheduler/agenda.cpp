@@ -144,8 +144,8 @@ class AgendaMaker {
     std::vector<std::size_t> busy_until;
     std::vector<int> copy_of(lives.size());
     for (std::size_t m : by_begin) {
-      const auto free = std::find_if(busy_until.begin(), busy_until.end(),
-                                     [&](std::size_t end) { return end < lives[m].begin; });
+      const auto free =
+          std::find_if(busy_until.begin(), busy_until.end(), [&](std::size_t end) { return end < lives[m].begin; });
       copy_of[m] = static_cast<int>(free - busy_until.begin());
       if (free == busy_until.end())
         busy_until.push_back(lives[m].end);
@@ -154,7 +154,8 @@ class AgendaMaker {
     }
     agenda_.counts[static_cast<std::size_t>(chunk)][at(kind)] = static_cast<int>(busy_until.size());
     for (Item& item : agenda_.items)
-      if (const auto m = static_cast<std::size_t>(item.turn.micro_batch); item.turn.chunk == chunk && m < copy_of.size())
+      if (const auto m = static_cast<std::size_t>(item.turn.micro_batch);
+          item.turn.chunk == chunk && m < copy_of.size())
         item.copies[at(kind)] = copy_of[m];
   }
 

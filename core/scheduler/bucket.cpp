@@ -11,6 +11,7 @@ struct Key {
   bool decays = true;
   AxisSet partial;
   AxisList split;
+  Home home;
   DType dtype = DType::f32;
   friend bool operator==(const Key&, const Key&) = default;
 };
@@ -30,20 +31,24 @@ class Packer {
   std::vector<Bucket> pack() {
     std::vector<bool> packed(graph_.parameters.size());
     for (const Accumulator& accumulator : graph_.accumulators) {
-      if (accumulator.parameter < 0) continue;
+      if (accumulator.parameter < 0 || !is_here(accumulator.parameter)) continue;
       add(accumulator.parameter, true, accumulator.layout.partial());
       packed[static_cast<std::size_t>(accumulator.parameter)] = true;
     }
     for (std::size_t p = 0; p < packed.size(); ++p)
-      if (!packed[p]) add(static_cast<int>(p), false, {});
+      if (!packed[p] && is_here(static_cast<int>(p))) add(static_cast<int>(p), false, {});
     return std::move(buckets_);
   }
 
  private:
+  bool is_here(int parameter) const {
+    return graph_[graph_.parameters[static_cast<std::size_t>(parameter)].value].home.has(mesh_.stage_of(rank_));
+  }
+
   void add(int index, bool has_gradient, AxisSet partial) {
     const Parameter& parameter = graph_.parameters[static_cast<std::size_t>(index)];
     const ValueInfo& info = graph_[parameter.value];
-    const Key key{has_gradient, parameter.decays, partial, split_axes(info.layout), info.type.dtype};
+    const Key key{has_gradient, parameter.decays, partial, split_axes(info.layout), info.home, info.type.dtype};
     const Slab slab = slab_of(mesh_, info.layout, info.type.shape, rank_);
     const std::int64_t element = size_of(accumulation_of(info.type.dtype));
     Bucket& bucket = open_bucket(key, slab.extent.count() * element, element);
@@ -66,6 +71,7 @@ class Packer {
     bucket.dtype = accumulation_of(key.dtype);
     bucket.partial = key.partial;
     bucket.split = key.split;
+    bucket.home = key.home;
     buckets_.push_back(bucket);
     return buckets_.back();
   }

@@ -10,13 +10,6 @@
 
 namespace tessera {
 
-/// Bytes of one element's alignment inside a bucket: parameters start at multiples of it.
-inline constexpr std::int64_t k_alignment = 64;
-
-constexpr std::int64_t aligned(std::int64_t bytes) {
-  return (bytes + k_alignment - 1) / k_alignment * k_alignment;
-}
-
 /// Buckets of at most `bucket_bytes` (a larger parameter has one of its own; 0: no limit), in the order in which
 /// gradients are complete. Parameters share a bucket when the axes that split them, the axes over which their gradients
 /// are partial, and their decay are the same. Parameters without a gradient come last, in buckets of their own.

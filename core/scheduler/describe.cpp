@@ -8,7 +8,8 @@ namespace tessera {
 namespace {
 
 std::string describe_address(Address at) {
-  return at ? fmt::format("{}+{:#x}", name_of(at.tag), at.offset) : std::string("-");
+  if (!at) return "-";
+  return fmt::format("{}{}+{:#x}", name_of(at.tag), at.group < 0 ? "" : "[copy]", at.offset);
 }
 
 std::string describe_operand(const Operand& operand, const Graph& graph, const Mesh& mesh) {
@@ -31,7 +32,8 @@ std::string describe_instruction(const Plan& plan, std::int32_t index, const Gra
   if (instruction.event >= 0) text += fmt::format(" e{}", instruction.event);
   if (instruction.call >= 0) {
     const Call& call = plan.calls[static_cast<std::size_t>(instruction.call)];
-    return text + fmt::format(" over {}, {}\n", mesh.describe(call.axes), describe_bytes(call.bytes));
+    if (call.peer >= 0) text += fmt::format(" {} member {}", call.kind == CallKind::send ? "to" : "from", call.peer);
+    return text + fmt::format(" over {}, {}\n", mesh.describe(call.group), describe_bytes(call.bytes));
   }
   for (int i = 0; i < instruction.inputs + instruction.outputs; ++i)
     text += fmt::format(
@@ -63,11 +65,14 @@ std::string describe_memory(const MemoryPlan& memory) {
 
 std::string describe_plan(const Plan& plan, const Graph& graph, const Mesh& mesh) {
   std::string text = fmt::format("rank {} of mesh {}\n", plan.rank, mesh.describe());
+  std::vector<bool> printed(plan.programs.size());
   for (const Action& action : plan.actions) {
-    const Program& program = plan.programs[static_cast<std::size_t>(action.program)];
-    text += fmt::format("{} micro-batch {} frame {} ({} instructions from {})\n", name_of(program.kind),
-                        action.micro_batch, action.frame, program.count, program.first);
-    if (action.micro_batch > 0 && program.kind != ProgramKind::backward) continue;  // as in micro-batch 0
+    const auto p = static_cast<std::size_t>(action.program);
+    const Program& program = plan.programs[p];
+    text += fmt::format("slot {:>4}  {} chunk {} micro-batch {} ({} instructions from {})\n", action.slot,
+                        name_of(program.kind), program.chunk, action.micro_batch, program.count, program.first);
+    if (printed[p]) continue;  // as the first time
+    printed[p] = true;
     for (std::int32_t i = program.first; i < program.first + program.count; ++i)
       text += describe_instruction(plan, i, graph, mesh);
   }

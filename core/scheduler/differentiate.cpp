@@ -156,6 +156,7 @@ class Differentiator final : public GradientScope {
     contributions_[index].push_back({contribution, placer_.context});
   }
 
+  /// Every stage that holds a parameter adds what its own nodes give: the sum over them is what is still missing.
   void accumulate_gradient(int parameter) {
     const ValueInfo& value = graph_[graph_.parameters[static_cast<std::size_t>(parameter)].value];
     Layout target = value.layout;
@@ -164,7 +165,9 @@ class Differentiator final : public GradientScope {
       target.set_partial(extra, Merge::sum);
     }
     const auto index = static_cast<std::int32_t>(graph_.accumulators.size());
-    graph_.accumulators.push_back({parameter, {value.type.shape, accumulation_of(value.type.dtype)}, target, {}});
+    Layout layout = target;
+    if (value.home.is_shared()) layout.set_partial(AxisSet::of(placer_.mesh().find("pp")), Merge::sum);
+    graph_.accumulators.push_back({parameter, {value.type.shape, accumulation_of(value.type.dtype)}, layout, {}});
     for (const Contribution& c : contributions_[parameter]) {
       placer_.context = c.context;
       accumulate_into(placer_, placer_.convert(c.value, target), index);

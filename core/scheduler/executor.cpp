@@ -17,10 +17,6 @@ std::int64_t now() {
 /// Bits that are a large negative NaN in every floating type, and an impossible id.
 constexpr int k_poison = 0xff;
 
-bool moves(Tag tag) {
-  return tag == Tag::inputs || tag == Tag::activations;
-}
-
 }  // namespace
 
 Executor::Executor(const Plan& plan, const Arena& arena, Device& device, const AxisCommunicators& communicators,
@@ -30,7 +26,7 @@ Executor::Executor(const Plan& plan, const Arena& arena, Device& device, const A
     tensors_.push_back(operand.tensor);
     tensors_.back().data = arena.at(operand.at);
   }
-  for (const Call& call : plan.calls) communicators_.push_back(&communicators.at(call.axes));
+  for (const Call& call : plan.calls) communicators_.push_back(&communicators.at(call.group));
   open_.reserve(events_.size());
   for (const Program& program : plan.programs) {
     std::vector<std::int32_t>& moving = moving_.emplace_back();
@@ -39,7 +35,7 @@ Executor::Executor(const Plan& plan, const Arena& arena, Device& device, const A
       for (std::int32_t o = 0; o < instruction.inputs + instruction.outputs; ++o) {
         const std::int32_t operand = instruction.first_operand + o;
         const Address at = plan.operands[static_cast<std::size_t>(operand)].at;
-        if (at && moves(at.tag)) moving.push_back(operand);
+        if (at && at.group >= 0) moving.push_back(operand);
       }
     }
   }
@@ -53,15 +49,19 @@ void Executor::run(const StepInputs& inputs) {
   for (std::size_t a = 0; a < plan_.actions.size(); ++a) run_program(static_cast<std::int32_t>(a), inputs);
 }
 
-/// Points operands in frames and inputs at those of the action.
+/// Points operands that lie in copies at those of the action.
 void Executor::bind(const Action& action) {
-  const std::int64_t input_shift = action.micro_batch * plan_.memory.micro_batch;
-  const std::int64_t frame_shift = action.frame * plan_.memory.frame;
   for (std::int32_t operand : moving_[static_cast<std::size_t>(action.program)]) {
     const auto o = static_cast<std::size_t>(operand);
-    const Address at = plan_.operands[o].at;
-    tensors_[o].data = arena_.at(at) + (at.tag == Tag::inputs ? input_shift : frame_shift);
+    tensors_[o].data = arena_.at(address_in(plan_, action, plan_.operands[o].at));
   }
+}
+
+/// The event of an instruction, or that of the action's copy.
+std::size_t Executor::event_of(const Instruction& instruction, const Action& action) {
+  const std::int32_t copy =
+      instruction.event_copies < 0 ? 0 : action.copies[static_cast<std::size_t>(instruction.event_copies)];
+  return static_cast<std::size_t>(instruction.event + copy);
 }
 
 void Executor::run_program(std::int32_t action_index, const StepInputs& inputs) {
@@ -77,14 +77,15 @@ void Executor::run_program(std::int32_t action_index, const StepInputs& inputs) 
         progress();
         break;
       case Instruction::Kind::post:
-        events_[static_cast<std::size_t>(instruction.event)] = {start(instruction), true};
-        open_.push_back(instruction.event);
+        events_[event_of(instruction, action)] = {start(instruction), true};
+        open_.push_back(static_cast<std::int32_t>(event_of(instruction, action)));
         break;
       case Instruction::Kind::wait: {
-        OpenEvent& event = events_[static_cast<std::size_t>(instruction.event)];
+        const std::size_t index = event_of(instruction, action);
+        OpenEvent& event = events_[index];
         if (event.open) event.work.wait();
         event.open = false;
-        std::erase(open_, instruction.event);
+        std::erase(open_, static_cast<std::int32_t>(index));
         break;
       }
     }

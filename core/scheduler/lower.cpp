@@ -23,8 +23,8 @@ constexpr Tensor k_absent_tensor{nullptr, {}, {}, DType::u8};
 
 }  // namespace
 
-Lowering::Lowering(const Graph& graph, const Mesh& mesh, int rank, const std::vector<int>& stages,
-                   const Target& target, Plan& plan)
+Lowering::Lowering(const Graph& graph, const Mesh& mesh, int rank, const std::vector<int>& stages, const Target& target,
+                   Plan& plan)
     : graph_(graph), mesh_(mesh), rank_(rank), stages_(stages), target_(target), plan_(plan) {}
 
 void Lowering::fix(Value v, Address address) {
@@ -33,9 +33,9 @@ void Lowering::fix(Value v, Address address) {
 
 void Lowering::add_copies(Copies kind, int chunk, int count) {
   if (kind == Copies::inputs) chunk = 0;
-  const Tag tag = kind == Copies::inputs                               ? Tag::inputs
+  const Tag tag = kind == Copies::inputs                                                      ? Tag::inputs
                   : kind == Copies::saved || kind == Copies::kept || kind == Copies::deferred ? Tag::activations
-                                                                       : Tag::boundary;
+                                                                                              : Tag::boundary;
   groups_[{kind, chunk}] = storage_.add_group({kind, chunk, tag, count, 0, 0});
 }
 
@@ -166,6 +166,17 @@ std::int32_t Lowering::close_program(ProgramKind kind, std::int32_t first) {
   storage_.pack_program();
   plan_.programs.push_back({kind, static_cast<std::int16_t>(chunk_), first, position() - first});
   return static_cast<std::int32_t>(plan_.programs.size() - 1);
+}
+
+std::int32_t Lowering::zero_program(const std::vector<std::int32_t>& accumulators) {
+  const std::int32_t first = position();
+  chunk_ = 0;
+  for (std::int32_t a : accumulators) {
+    const Accumulator& accumulator = graph_.accumulators[static_cast<std::size_t>(a)];
+    const Slab slab = slab_of(mesh_, accumulator.layout, accumulator.type.shape, rank_);
+    zero(accumulators_.at(a), {nullptr, slab.extent, slab.start, accumulator.type.dtype});
+  }
+  return close_program(ProgramKind::seed, first);
 }
 
 void Lowering::lower_kernel(const Node& node) {

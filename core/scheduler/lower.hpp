@@ -85,7 +85,7 @@ class Lowering {
 
   /// The key of calls that are lowered from here on; without one it follows from the node (Call::key).
   void set_key(std::optional<std::int64_t> key) { key_ = key; }
-  static std::int64_t key_of(std::int32_t node) { return 2 * std::int64_t{node}; }
+  static std::int64_t key_of(std::int32_t node) { return std::int64_t{node} << 8; }
 
   /// Scratch of the calls that programs with open events make: two slots, used in turn.
   void reserve_slots(std::int64_t bytes);
@@ -127,7 +127,7 @@ class Lowering {
 
   // lower_conversion.cpp
   void lower_conversion(const Node& node);
-  void all_reduce(const Node& node, const ConversionStep& step);
+  void all_reduce(const Node& node);
   void reduce_scatter(const Node& node, const ConversionStep& step);
   void all_gather(const Node& node, const ConversionStep& step);
   void all_to_all(const Node& node, const ConversionStep& step);
@@ -162,8 +162,8 @@ class Lowering {
   std::map<std::pair<Copies, int>, std::int16_t> groups_;  ///< of (kind, chunk)
   std::map<Value, Lasting> lasting_;                       ///< bases that are read outside their program
   std::map<Value, std::int32_t> received_;                 ///< event of copy 0 of a `receive`'s output
-  std::map<Value, std::int32_t> last_reader_;  ///< node that reads a base last
-  std::map<std::int32_t, Pending> pending_;    ///< by the buffer that an open event writes
+  std::map<Value, std::int32_t> last_reader_;              ///< node that reads a base last
+  std::map<std::int32_t, Pending> pending_;                ///< by the buffer that an open event writes
   std::vector<Place> slots_;
   std::vector<std::int32_t> slot_events_;  ///< event that uses the slot; -1: free
   std::size_t next_slot_ = 0;

@@ -59,7 +59,7 @@ void Lowering::lower_conversion(const Node& node) {
   const auto step = node.attributes.as<ConversionStep>();
   wait_for(places_.at(node.in[0]).buffer);
   const Value v = node.out[0];
-  if (step.kind == Kind::all_reduce) return all_reduce(node, step);
+  if (step.kind == Kind::all_reduce) return all_reduce(node);
   places_[v] = produce(node, 0);
   switch (step.kind) {
     case Kind::reduce_scatter:
@@ -80,7 +80,7 @@ void Lowering::lower_conversion(const Node& node) {
 }
 
 /// In place where nobody needs the summands any more; else on a copy. A gradient's bucket is always reduced in place.
-void Lowering::all_reduce(const Node& node, const ConversionStep& step) {
+void Lowering::all_reduce(const Node& node) {
   const Place in = places_.at(node.in[0]);
   const Tensor local = tensor(node.in[0]);
   const bool bucket = storage_.tag(in.buffer) == Tag::gradients;
@@ -200,7 +200,7 @@ void Lowering::zero(Place to, const Tensor& target) {
 
 /// The ranks among which a conversion moves data.
 std::vector<int> Lowering::group_of(const Node& node, const ConversionStep& step) const {
-  return mesh_.group(rank_, mesh_.group_of(step.axes.set(), graph_[node.out[0]].home));
+  return mesh_.group(rank_, mesh_.group_of(step.axes.set(), graph_[node.in[0]].home));
 }
 
 void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const Tensor& in_tensor,
@@ -211,8 +211,8 @@ void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const 
   instruction.kind = Instruction::Kind::post;
   instruction.stream = StreamRole::collective;
   const std::int64_t count = std::max(in_tensor.count(), out_tensor.count());
-  const std::int64_t bytes = target_.collective_workspace(kind, count, in_tensor.dtype,
-                                                          static_cast<int>(group_of(node, step).size()));
+  const std::int64_t bytes =
+      target_.collective_workspace(kind, count, in_tensor.dtype, static_cast<int>(group_of(node, step).size()));
   const Place workspace = call_workspace(bytes);
   instruction.first_operand = add_operand(in, in_tensor, {});
   add_operand(out, out_tensor, {});
@@ -223,7 +223,7 @@ void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const 
   instruction.layer = node.layer;
   Call call;
   call.kind = kind;
-  call.group = mesh_.group_of(step.axes.set(), graph_[node.out[0]].home);
+  call.group = mesh_.group_of(step.axes.set(), graph_[node.in[0]].home);
   call.op = step.merge == Merge::sum ? ReduceOp::sum : ReduceOp::max;
   call.bytes = in_tensor.count() * size_of(in_tensor.dtype);
   call.send_counts = std::move(send_counts);

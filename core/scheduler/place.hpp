@@ -27,7 +27,8 @@ struct ChunkMap {
   int stage(int chunk) const { return stages.empty() ? 0 : stages[static_cast<std::size_t>(chunk)]; }
 };
 
-/// Places `logical` on the mesh, all chunks of it. A parameter's home is the stages of the nodes that read it. Fills `placed.graph`; the caller owns the placer so that later passes go on with it.
+/// Places `logical` on the mesh, all chunks of it. A parameter's home is the stages of the nodes that read it. Fills
+/// `placed.graph`; the caller owns the placer so that later passes go on with it.
 void place(Placed& placed, Placer& placer, const Graph& logical, std::span<const Strategy* const> strategies,
            const ChunkMap& chunks);
 

@@ -16,6 +16,13 @@
 
 namespace tessera {
 
+/// Bytes to which everything in the arena is aligned.
+inline constexpr std::int64_t k_alignment = 64;
+
+constexpr std::int64_t aligned(std::int64_t bytes) {
+  return (bytes + k_alignment - 1) / k_alignment * k_alignment;
+}
+
 /// What memory is for. Each tag is one contiguous region of the arena.
 enum class Tag : std::uint8_t {
   weights,
@@ -61,6 +68,11 @@ struct CopyGroup {
   std::int64_t first = 0;  ///< offset of copy 0 in the tag's region; copies are aligned
 };
 
+/// Bytes from one copy to the next.
+constexpr std::int64_t stride(const CopyGroup& group) {
+  return aligned(group.bytes);
+}
+
 /// A place in the arena. In a group of copies the offset is relative to the action's copy.
 struct Address {
   Tag tag = Tag::scratch;
@@ -82,9 +94,9 @@ struct Call {
   CallKind kind = CallKind::all_reduce;
   AxisGroup group;
   ReduceOp op = ReduceOp::sum;
-  int peer = -1;           ///< of send and receive: rank in the communicator
-  int chunk = 0;           ///< of what is moved: with `key` and the action's slot the place of the call in the order that
-  std::int64_t key = 0;    ///< all ranks follow (DESIGN section 3)
+  int peer = -1;         ///< of send and receive: rank in the communicator
+  int chunk = 0;         ///< of what is moved: with `key` and the action's slot the place of the call in the order that
+  std::int64_t key = 0;  ///< all ranks follow (DESIGN section 3)
   std::int64_t bytes = 0;  ///< that the rank hands over, for printing and simulation
   std::vector<std::int64_t> send_counts, receive_counts;
 };
@@ -106,9 +118,9 @@ struct Instruction {
   std::uint32_t accumulate = 0;              ///< outputs that are added into, always
   std::uint32_t accumulate_after_first = 0;  ///< and those from the second micro-batch on
   std::int32_t call = -1;
-  std::int32_t event = -1;                   ///< of copy 0, where the event is one per copy
-  std::int8_t event_copies = -1;             ///< Copies; -1: one event
-  std::int32_t name = -1;  ///< in Plan::names
+  std::int32_t event = -1;        ///< of copy 0, where the event is one per copy
+  std::int8_t event_copies = -1;  ///< Copies; -1: one event
+  std::int32_t name = -1;         ///< in Plan::names
   std::int32_t layer = k_embedding;
   double flops = 0;
 };
@@ -203,5 +215,12 @@ struct Plan {
   Operand loss, count, decision;  ///< f64: Σ token loss, valid tokens, [norm, factor, skip]; absent where not computed
   Operand logits;                 ///< of a generating model; else absent
 };
+
+/// Where a place is for an action: in its copies, where there are several.
+inline Address address_in(const Plan& plan, const Action& action, Address at) {
+  if (at.group < 0) return at;
+  const CopyGroup& group = plan.groups[static_cast<std::size_t>(at.group)];
+  return {at.tag, group.first + action.copies[static_cast<std::size_t>(group.kind)] * stride(group) + at.offset, -1};
+}
 
 }  // namespace tessera

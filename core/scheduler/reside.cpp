@@ -39,6 +39,14 @@ void lay_out_buckets(const Graph& graph, const Update& update, Lowering& lowerin
   }
 }
 
+void add_groups(const Agenda& agenda, int micro_batches, Lowering& lowering) {
+  lowering.add_copies(Copies::inputs, 0, micro_batches);
+  for (std::size_t chunk = 0; chunk < agenda.counts.size(); ++chunk)
+    for (int kind = 0; kind < k_copies; ++kind)
+      if (const int count = agenda.counts[chunk][static_cast<std::size_t>(kind)]; count > 0)
+        lowering.add_copies(static_cast<Copies>(kind), static_cast<int>(chunk), count);
+}
+
 void lay_out_inputs(const Graph& graph, Lowering& lowering, Plan& plan) {
   for (Value v : graph.inputs) {
     plan.inputs.push_back(lowering.place_input(v));
@@ -48,7 +56,9 @@ void lay_out_inputs(const Graph& graph, Lowering& lowering, Plan& plan) {
 
 }  // namespace
 
-void reside(const Graph& graph, const Update& update, Lowering& lowering, Plan& plan) {
+void reside(const Graph& graph, const Update& update, const Agenda& agenda, int micro_batches, Lowering& lowering,
+            Plan& plan) {
+  add_groups(agenda, micro_batches, lowering);
   lay_out_buckets(graph, update, lowering, plan);
   for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
     if (graph.accumulators[a].parameter < 0)

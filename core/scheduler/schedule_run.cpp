@@ -61,8 +61,10 @@ Counts count_turns(const Turns& turns, const std::vector<int>& placement) {
 /// Checks that nothing is missing; says how many micro-batches there are.
 int check_complete(const Counts& counts) {
   const int micro_batches = counts.empty() ? 0 : counts.front()[0];
-  const int weights = counts.empty() || counts.front()[2] == 0 ? 0 : micro_batches;
-  const std::array<int, k_passes> wanted{micro_batches, micro_batches, weights};
+  auto all_or_none = [&](Pass pass) {
+    return counts.empty() || counts.front()[index_of(pass)] == 0 ? 0 : micro_batches;
+  };
+  const std::array<int, k_passes> wanted{micro_batches, all_or_none(Pass::backward), all_or_none(Pass::weight)};
   for (std::size_t chunk = 0; chunk < counts.size(); ++chunk)
     for (std::size_t pass = 0; pass < k_passes; ++pass)
       if (counts[chunk][pass] != wanted[pass])

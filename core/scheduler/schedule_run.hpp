@@ -26,8 +26,8 @@ struct ScheduleRun {
 
 /// Each stage makes its turns in order, each as early as what it needs is there: a forward needs the forward of the
 /// chunk before, a backward its own forward and the backward of the chunk behind, a weight pass its backward. Checks
-/// that every pass stands once, on its chunk's stage, micro-batches in order. Throws Error{internal} that names the
-/// turn where the schedule breaks these rules or can never go on.
+/// that every pass stands once (an evaluation has forward turns alone), on its chunk's stage, micro-batches in order.
+/// Throws Error{internal} that names the turn where the schedule breaks these rules or can never go on.
 ScheduleRun run_schedule(const std::vector<std::vector<Turn>>& turns, const std::vector<int>& placement,
                          const TurnCosts& costs);
 

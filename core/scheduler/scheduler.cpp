@@ -20,7 +20,8 @@ class Compiler {
   explicit Compiler(const CompileArgs& args)
       : args_(args),
         placer_(placed_.graph, args.mesh),
-        lowering_(placed_.graph, args.mesh, args.rank, args.target, plan_) {}
+        stages_(args.pipeline.map.stages.empty() ? std::vector<int>{0} : args.pipeline.map.stages),
+        lowering_(placed_.graph, args.mesh, args.rank, stages_, args.target, plan_) {}
 
   Compiled run() {
     place_model();
@@ -45,18 +46,22 @@ class Compiler {
   void place_model() {
     Graph logical = args_.model.graph;
     for (const Strategy* strategy : args_.strategies) strategy->transform(logical);
-    place(placed_, placer_, logical, args_.strategies, {});
+    place(placed_, placer_, logical, args_.strategies, args_.pipeline.map);
     if (args_.model.logits) logits_ = placed_.values.at(args_.model.logits);
     if (args_.model.losses.empty()) return;
     seed_ = add_seed(placer_, add_count(placer_, placed_.values.at(args_.model.inputs.mask)));
     for (Value loss : args_.model.losses) roots_.push_back({placed_.values.at(loss), seed_.gradient});
     const std::int32_t accumulator = add_scalar_accumulator(placer_, roots_[0].loss, "loss");
-    loss_total_ = graph().accumulators[static_cast<std::size_t>(accumulator)].total;
+    Accumulator& loss = placed_.graph.accumulators[static_cast<std::size_t>(accumulator)];
+    loss_total_ = loss.total;
     for (const LossRoot& root : roots_) {
       const Node& producer = *graph().producer(root.loss);
       placer_.context = {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
       accumulate_into(placer_, root.loss, accumulator);
     }
+    if (args_.mesh.stages() > 1)  // the stages without the head hold zero
+      for (Layout* layout : {&loss.layout, &placed_.graph[loss_total_].layout})
+        layout->set_partial(AxisSet::of(args_.mesh.find("pp")), Merge::sum);
   }
 
   GradientRest gradient_rest() const {
@@ -74,14 +79,27 @@ class Compiler {
   void lower() {
     const std::vector<Value> outputs = named_outputs();
     plan_.rank = args_.rank;
-    reside(graph(), update_, args_.micro_batches, lowering_, plan_);
-    make_step({graph(), update_, outputs, args_.micro_batches, args_.target, args_.mesh},
-              cut_into_programs(graph(), outputs), lowering_, plan_);
+    const Schedule* schedule = args_.pipeline.schedule;
+    const bool split = args_.training && schedule != nullptr && schedule->splits_backward();
+    const Agenda agenda = make_agenda(turns(), stages_, args_.mesh.stage_of(args_.rank));
+    reside(graph(), update_, agenda, args_.micro_batches, lowering_, plan_);
+    make_step({graph(), update_, outputs, args_.micro_batches, args_.target, args_.mesh, agenda, stages_},
+              cut_into_programs(graph(), outputs, split ? BackwardCut::split : BackwardCut::joint), lowering_, plan_);
     if (loss_) plan_.loss = lowering_.operand(loss_);
     if (seed_.count) plan_.count = lowering_.operand(seed_.count);
     if (update_.decision) plan_.decision = lowering_.operand(update_.decision);
     if (logits_) plan_.logits = lowering_.operand(logits_);
     lowering_.finish();
+  }
+
+  std::vector<std::vector<Turn>> turns() const {
+    const int stages = args_.mesh.stages(), m = args_.micro_batches;
+    if (!args_.training) return forward_turns(stages_, stages, m);
+    if (args_.pipeline.schedule != nullptr) return args_.pipeline.schedule->turns({stages, args_.pipeline.chunks, m});
+    std::vector<std::vector<Turn>> turns(1);
+    for (int i = 0; i < m; ++i)
+      for (Pass pass : {Pass::forward, Pass::backward}) turns[0].push_back({pass, 0, i});
+    return turns;
   }
 
   std::vector<Value> named_outputs() const {
@@ -95,6 +113,7 @@ class Compiler {
   Placed placed_;
   Placer placer_;
   Plan plan_;
+  const std::vector<int> stages_;  ///< of chunks
   Lowering lowering_;
   std::vector<LossRoot> roots_;
   Seed seed_;

@@ -13,6 +13,8 @@
 #include "core/model/model.hpp"
 #include "core/scheduler/lower.hpp"
 #include "core/scheduler/optimizer.hpp"
+#include "core/scheduler/place.hpp"
+#include "core/scheduler/schedule.hpp"
 #include "core/scheduler/strategy.hpp"
 
 namespace tessera {
@@ -21,6 +23,13 @@ namespace tessera {
 struct Training {
   const Optimizer& optimizer;
   double clip = 0;  ///< largest norm of the gradient; 0: no clipping
+};
+
+/// How a model is spread over the stages of a mesh; by default one chunk on one stage.
+struct Pipeline {
+  const Schedule* schedule = nullptr;  ///< null: one stage, micro-batches one after the other
+  int chunks = 1;                      ///< per stage
+  ChunkMap map;
 };
 
 struct CompileArgs {
@@ -33,6 +42,7 @@ struct CompileArgs {
   std::optional<Training> training;
   /// Where weights lie already, from a training plan of the same model; null: this plan lays them out.
   const std::vector<Bucket>* buckets = nullptr;
+  Pipeline pipeline = {};
 };
 
 /// A plan and the graph that it was made from, for printing and for names.
@@ -42,6 +52,7 @@ struct Compiled {
 };
 
 /// Passes: transform, place, (differentiate,) expand, bucket, (update,) order, reside, actions, lower with storage.
+/// The graph up to `expand` is the same for all ranks and holds all stages; what follows is the rank's own.
 Compiled compile(const CompileArgs& args);
 
 }  // namespace tessera

@@ -46,7 +46,8 @@ std::int16_t Storage::add_group(const CopyGroup& group) {
 
 void Storage::lay_out_groups() {
   for (CopyGroup& group : groups_)
-    if (group.bytes > 0) group.first = reserve(group.tag, aligned(group.bytes) * (group.count - 1) + group.bytes).offset;
+    if (group.bytes > 0)
+      group.first = reserve(group.tag, aligned(group.bytes) * (group.count - 1) + group.bytes).offset;
 }
 
 std::int32_t Storage::add_fixed(Address address, std::int64_t bytes) {

@@ -19,6 +19,7 @@ Value add_state(Placer& placer, const Bucket& bucket, AxisSet partial, const std
   info.type = {{placer.mesh().size_of(bucket.split.set()), bucket.elements}, bucket.dtype};
   info.layout.splits(0) = bucket.split;
   info.layout.set_partial(partial, Merge::sum);
+  info.home = bucket.home;
   info.role = ValueRole::state;
   info.name = name;
   return placer.graph().add_value(std::move(info));
@@ -30,7 +31,9 @@ Value squared_norm(Placer& placer, Value gradient) {
   const Value sum = one(placer, ops::sum_squares, {gradient});
   Layout partial;
   partial.set_partial(placer.mesh().all(), Merge::sum);
-  return placer.convert(sum, partial);
+  const Value masked = placer.convert(sum, partial);
+  placer.graph()[masked].home = {};  // stages that do not hold the bucket add nothing to the sum
+  return masked;
 }
 
 }  // namespace

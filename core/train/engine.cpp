@@ -59,10 +59,10 @@ Engine::Engine(const EngineArgs& args)
   const MicroBatch micro_batch{args.model.sequence, columns_, pieces};
   const ModelGraph model = build_model(args.model, micro_batch, ModelPurpose::train, args.dtype);
   training_ = compile({model, args.mesh, args.world.rank(), args_.strategies, target_, static_cast<int>(micro_batches_),
-                       Training{args.optimizer, args.clip}, nullptr});
+                       Training{args.optimizer, args.clip}, nullptr, args_.pipeline});
   const ModelGraph evaluated = build_model(args.model, micro_batch, ModelPurpose::evaluate, args.dtype);
-  evaluation_ = compile(
-      {evaluated, args.mesh, args.world.rank(), args_.strategies, target_, 1, std::nullopt, &training_.plan.buckets});
+  evaluation_ = compile({evaluated, args.mesh, args.world.rank(), args_.strategies, target_, 1, std::nullopt,
+                         &training_.plan.buckets, args_.pipeline});
 }
 
 Engine::~Engine() = default;
@@ -74,9 +74,10 @@ MemoryPlan Engine::memory() const {
 void Engine::connect() {
   verify_over(args_.world, training_.plan, args_.mesh);
   verify_over(args_.world, evaluation_.plan, args_.mesh);
-  std::vector<AxisSet> sets = training_.plan.communicators;
-  sets.insert(sets.end(), evaluation_.plan.communicators.begin(), evaluation_.plan.communicators.end());
-  communicators_.emplace(args_.world, args_.mesh, sets);
+  std::vector<AxisGroup> groups = training_.plan.communicators;
+  for (const AxisGroup& group : evaluation_.plan.communicators)
+    if (std::find(groups.begin(), groups.end(), group) == groups.end()) groups.push_back(group);
+  communicators_.emplace(args_.world, args_.mesh, all_communicators(args_.world, std::move(groups)));
 }
 
 void Engine::allocate() {
@@ -143,7 +144,7 @@ BatchView Engine::bind_inputs(const Plan& plan) const {
   BatchView view;
   for (std::size_t i = 0; i < plan.inputs.size(); ++i) {
     const Operand& input = plan.inputs[i];
-    void* const data = arena_->at(input.at);
+    void* const data = arena_->at(address_in(plan, {}, input.at));
     const std::string& name = plan.input_names[i];
     if (name == "ids") {
       view.ids = static_cast<std::int32_t*>(data);
@@ -162,7 +163,7 @@ BatchView Engine::bind_inputs(const Plan& plan) const {
 /// Fills the inputs of one micro-batch with this rank's part of the samples.
 void Engine::fill(const Plan& plan, BatchView view, BatchSource& source, std::int64_t first_sample,
                   std::int64_t samples, std::int64_t micro_batch) {
-  const std::int64_t shift = micro_batch * plan.memory.micro_batch;
+  const std::int64_t shift = micro_batch * stride(plan.groups[static_cast<std::size_t>(plan.inputs[0].at.group)]);
   auto move = [shift](auto*& pointer) {
     pointer =
         reinterpret_cast<std::remove_reference_t<decltype(pointer)>>(reinterpret_cast<std::byte*>(pointer) + shift);

@@ -36,6 +36,7 @@ struct EngineArgs {
   std::uint64_t seed = 1;
   CollectiveWorkspace collective_workspace;
   ExecutorOptions executor;
+  Pipeline pipeline = {};
 };
 
 /// What a training step is told.

@@ -72,7 +72,7 @@ const std::vector<double>& Generator::feed(std::int32_t token) {
     throw Error(ErrorKind::usage, fmt::format("the text is longer than {} tokens", capacity_), "ask for fewer tokens");
   for (std::size_t i = 0; i < compiled_.plan.inputs.size(); ++i) {
     const std::string& name = compiled_.plan.input_names[i];
-    std::byte* const data = arena_->at(compiled_.plan.inputs[i].at);
+    std::byte* const data = arena_->at(address_in(compiled_.plan, {}, compiled_.plan.inputs[i].at));
     const auto place = static_cast<std::int32_t>(position_);
     if (name == "ids") std::memcpy(data, &token, sizeof token);
     if (name == "position") std::memcpy(data, &place, sizeof place);

@@ -10,21 +10,15 @@
 #include <new>
 
 #include "core/base/error.hpp"
+#include "core/device/immediate_stream.hpp"
 
 namespace tessera::io {
 namespace {
 
-/// Control messages are made by the calling thread, at once.
-class CallingThread final : public Stream {
- public:
-  CallingThread() : Stream(StreamRole::io) {}
-  void synchronize() override {}
-};
-
 /// A call with the scratch that the communicator asks for.
 template <class Call>
 void call(Communicator& ranks, CallKind kind, std::int64_t count, DType dtype, Call&& post) {
-  CallingThread stream;
+  ImmediateStream stream(StreamRole::io);
   std::vector<std::byte> workspace(static_cast<std::size_t>(ranks.workspace_bytes(kind, count, dtype)));
   const CallContext context{stream, workspace};
   post(context).wait();

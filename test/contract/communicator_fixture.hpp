@@ -18,7 +18,7 @@
 #include "core/base/half.hpp"
 #include "core/comm/communicator.hpp"
 #include "core/device/host_memory.hpp"
-#include "test/support/immediate_stream.hpp"
+#include "core/device/immediate_stream.hpp"
 
 namespace tessera::test {
 

@@ -10,7 +10,7 @@
 
 #include "core/base/error.hpp"
 #include "core/comm/thread_communicator.hpp"
-#include "test/support/immediate_stream.hpp"
+#include "core/device/immediate_stream.hpp"
 
 namespace tessera {
 namespace {
@@ -121,7 +121,7 @@ TEST(FlightRecorder, CommunicatorsRecordTheirCalls) {
   run_ranks(2, [&](Communicator& world) {
     FlightRecorder recorder(*logs[static_cast<std::size_t>(world.rank())], world.rank());
     world.set_recorder(&recorder, "world");
-    test::ImmediateStream stream;
+    ImmediateStream stream;
     const auto pair = world.split(4, -world.rank());
     std::vector<float> values(10);
     const View view{values.data(), 10, DType::f32};

@@ -8,7 +8,7 @@
 #include <thread>
 
 #include "core/base/error.hpp"
-#include "test/support/immediate_stream.hpp"
+#include "core/device/immediate_stream.hpp"
 
 namespace tessera {
 namespace {
@@ -17,7 +17,7 @@ using testing::HasSubstr;
 
 /// One all-reduce of a few elements.
 void all_reduce(Communicator& world, std::int64_t count = 4) {
-  test::ImmediateStream stream;
+  ImmediateStream stream;
   std::vector<float> values(static_cast<std::size_t>(count));
   world.all_reduce({values.data(), count, DType::f32}, ReduceOp::sum, {stream, {}}).wait();
 }
@@ -58,7 +58,7 @@ TEST(RunRanks, AFailingRankEndsTheWaitsOfTheOthers) {
   };
   const Error error = failure_of(4, [&](Communicator& world) {
     const auto part = world.split(world.rank() % 2, 0);
-    test::ImmediateStream stream;
+    ImmediateStream stream;
     float value = 0;
     switch (world.rank()) {
       case 0:  // in a group of the one that fails
@@ -101,7 +101,7 @@ TEST(RunRanks, ARankThatReturnsEarlyEndsTheWaitsOfTheOthers) {
   EXPECT_EQ(collective.kind(), ErrorKind::peer_lost);
   EXPECT_THAT(collective.what(), HasSubstr("rank 1 returned while rank"));
   const Error message = failure_of(2, [](Communicator& world) {
-    test::ImmediateStream stream;
+    ImmediateStream stream;
     float value = 0;
     if (world.rank() == 1) {
       world.receive({&value, 1, DType::f32}, 0, {stream, {}}).wait();
@@ -112,7 +112,7 @@ TEST(RunRanks, ARankThatReturnsEarlyEndsTheWaitsOfTheOthers) {
 
 TEST(RunRanks, ARankMayReturnWhenOthersStillReadWhatItSent) {
   run_ranks(2, [](Communicator& world) {
-    test::ImmediateStream stream;
+    ImmediateStream stream;
     std::vector<float> values(100, static_cast<float>(world.rank()));
     const View view{values.data(), 100, DType::f32};
     if (world.rank() == 0) {
@@ -139,7 +139,7 @@ TEST(ThreadCommunicator, DifferentCallsAreRefusedWithBothSides) {
   const Error counts = failure_of(3, [](Communicator& world) { all_reduce(world, world.rank() == 2 ? 5 : 4); });
   EXPECT_THAT(counts.what(), HasSubstr("rank 2 made all_reduce sum of 5 f32"));
   const Error message = failure_of(2, [](Communicator& world) {
-    test::ImmediateStream stream;
+    ImmediateStream stream;
     std::vector<float> values(4);
     if (world.rank() == 0) {
       world.send({values.data(), 3, DType::f32}, 1, {stream, {}}).wait();
@@ -153,7 +153,7 @@ TEST(ThreadCommunicator, DifferentCallsAreRefusedWithBothSides) {
 
 TEST(ThreadCommunicator, RefusesMoreCallsThanSlots) {
   const Error error = failure_of(2, [](Communicator& world) {
-    test::ImmediateStream stream;
+    ImmediateStream stream;
     std::vector<float> value(1);
     if (world.rank() == 0) {
       for (int call = 0; call <= Communicator::k_slots; ++call) {
@@ -170,7 +170,7 @@ TEST(ThreadCommunicator, RefusesMoreCallsThanSlots) {
 // More messages than are buffered, and larger ones, wait in the memory of their sender.
 TEST(ThreadCommunicator, SendersRunAheadOnlyAsFarAsBuffersReach) {
   run_ranks(2, [](Communicator& world) {
-    test::ImmediateStream stream;
+    ImmediateStream stream;
     constexpr int k_messages = 120;
     std::vector<float> values(k_messages);
     std::vector<Work> works;
@@ -195,7 +195,7 @@ TEST(ThreadCommunicator, ManyRanksManyCalls) {
   run_ranks(16, [](Communicator& world) {
     const auto row = world.split(world.rank() / 4, 0);
     const auto column = world.split(world.rank() % 4, 0);
-    test::ImmediateStream stream;
+    ImmediateStream stream;
     for (int round = 0; round < 50; ++round) {
       float value = static_cast<float>(world.rank());
       const View view{&value, 1, DType::f32};

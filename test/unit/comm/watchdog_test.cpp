@@ -9,7 +9,7 @@
 
 #include "core/base/error.hpp"
 #include "core/comm/thread_communicator.hpp"
-#include "test/support/immediate_stream.hpp"
+#include "core/device/immediate_stream.hpp"
 
 namespace tessera {
 namespace {
@@ -54,7 +54,7 @@ class Watched {
 };
 
 void all_reduce(Communicator& world) {
-  test::ImmediateStream stream;
+  ImmediateStream stream;
   std::vector<float> values(33, 1.0F);
   world.all_reduce({values.data(), 33, DType::f32}, ReduceOp::sum, {stream, {}}).wait();
 }

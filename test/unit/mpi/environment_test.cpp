@@ -13,7 +13,7 @@
 #include "mpi/native.hpp"
 #include "mpi/node_logs.hpp"
 #include "mpi/world.hpp"
-#include "test/support/immediate_stream.hpp"
+#include "core/device/immediate_stream.hpp"
 #include "test/support/mpi_environment.hpp"
 
 namespace tessera::mpi {
@@ -76,7 +76,7 @@ bool fails(Work& work) {
 // The error belongs to the call that failed, also when another wait came across it, and the others go on.
 TEST(World, AMessageOfAnotherSizeIsAnError) {
   const auto world = make_world(environment());
-  test::ImmediateStream stream;
+  ImmediateStream stream;
   std::vector<float> values(8);
   if (world->rank() == 0) {
     world->send({values.data(), 4, DType::f32}, 1, {stream, {}}).wait();

@@ -17,7 +17,7 @@
 #include "core/comm/watchdog.hpp"
 #include "mpi/node_logs.hpp"
 #include "mpi/world.hpp"
-#include "test/support/immediate_stream.hpp"
+#include "core/device/immediate_stream.hpp"
 
 namespace tessera {
 namespace {
@@ -42,7 +42,7 @@ void make_calls(const mpi::Environment& environment, double seconds) {
                           stall);
   std::printf("rank %d is process %d\n", world->rank(), static_cast<int>(getpid()));
   std::fflush(stdout);
-  test::ImmediateStream stream;
+  ImmediateStream stream;
   std::vector<float> values(1000);
   const View view{values.data(), 1000, DType::f32};
   std::vector<std::byte> workspace(
