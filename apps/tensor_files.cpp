@@ -53,6 +53,7 @@ std::vector<io::LogicalTensor> logical_tensors(const std::vector<FilePart>& part
 }
 
 Share share_of(const FilePart& part, const Mesh& mesh, int rank) {
+  if (part.box.extent.count() == 0) return {part.box, nullptr};
   const std::vector<int> holders = mesh.group(rank, part.part.held);
   const int index = static_cast<int>(std::find(holders.begin(), holders.end(), rank) - holders.begin());
   const int dim = part.box.extent.rank() - part.part.shape.rank();  // behind the stack

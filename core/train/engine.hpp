@@ -86,7 +86,8 @@ class Engine {
   /// The mean token loss of `samples` samples, each once. Changes nothing of training. Collective.
   EvaluationOutcome evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples);
 
-  /// Weights, then optimizer states. Ranks that hold the same part all list it.
+  /// Weights, then optimizer states, the same list on all ranks: those that hold the same part all list it, and what
+  /// only other stages hold is there without elements.
   std::vector<TensorPart> tensors() const;
 
   /// The reduced gradients of the last step, of the loss without a loss scale; valid until the next step.

@@ -21,7 +21,7 @@ struct TensorPart {
   Slab slab;
   DType dtype = DType::f32;
   void* data = nullptr;  ///< dense, row-major
-  AxisSet held;          ///< axes whose ranks all hold this same part
+  AxisGroup held;        ///< ranks that all hold this same part
 };
 
 /// The parts that a plan's buckets hold at `base` of each bucket; buckets without that address are left out.
