@@ -3,6 +3,8 @@
 #include "core/scheduler/actions.hpp"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 
 #include "core/graph/ops/receive.hpp"
 
@@ -43,6 +45,7 @@ class Step {
   void make() {
     find_messages();
     std::erase_if(lists_, [&](const NodeList& list) { return is_turn(list.kind) && stage_of(list.chunk) != stage_; });
+    drop_unread();
     take_reductions();
     announce();
     reserve_slots();
@@ -83,6 +86,20 @@ class Step {
     for (const NodeList& list : lists_)
       if (list.kind == kind) return lowering_.program(list);
     return -1;
+  }
+
+  /// Leaves out of the seed what only other stages read.
+  void drop_unread() {
+    std::set<Value> read(args_.outputs.begin(), args_.outputs.end());
+    for (auto list = lists_.rbegin(); list != lists_.rend(); ++list)
+      for (std::size_t i = list->nodes.size(); i-- > 0;) {
+        const Node& node = args_.graph.nodes[static_cast<std::size_t>(list->nodes[i])];
+        const bool unread = std::none_of(node.out.begin(), node.out.end(), [&](Value v) { return read.contains(v); });
+        if (list->kind == ProgramKind::seed && unread)
+          list->nodes.erase(list->nodes.begin() + static_cast<std::ptrdiff_t>(i));
+        else
+          read.insert(node.in.begin(), node.in.end());
+      }
   }
 
   /// The `receive` nodes that read what is made on this stage, and those that are read here.

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "core/model/initial.hpp"
+#include "core/scheduler/layer_split.hpp"
 #include "core/scheduler/verifier.hpp"
 
 namespace tessera {
@@ -44,6 +45,16 @@ std::int64_t micro_batches_of(const EngineArgs& args, std::int64_t columns) {
   return args.global_batch / columns;
 }
 
+Pipeline pipeline_of(const PipelineArgs& args, const Mesh& mesh, const ModelGraph& model) {
+  Pipeline pipeline{args.schedule, args.chunks, {}};
+  if (mesh.stages() == 1) return pipeline;
+  TESSERA_CHECK(args.schedule != nullptr, "a mesh of several stages needs a schedule");
+  const int chunks = mesh.stages() * args.chunks;
+  pipeline.map = chunk_map(args.layers.empty() ? split_by_cost(layer_costs(model.graph), chunks) : args.layers);
+  pipeline.map.stages = args.schedule->placement(mesh.stages(), args.chunks);
+  return pipeline;
+}
+
 }  // namespace
 
 Engine::Engine(const EngineArgs& args)
@@ -58,11 +69,12 @@ Engine::Engine(const EngineArgs& args)
                                   : choose_pieces(sequence, args.micro_batch, vocab, parts, args.dtype);
   const MicroBatch micro_batch{args.model.sequence, columns_, pieces};
   const ModelGraph model = build_model(args.model, micro_batch, ModelPurpose::train, args.dtype);
+  const Pipeline pipeline = pipeline_of(args_.pipeline, args.mesh, model);
   training_ = compile({model, args.mesh, args.world.rank(), args_.strategies, target_, static_cast<int>(micro_batches_),
-                       Training{args.optimizer, args.clip}, nullptr, args_.pipeline});
+                       Training{args.optimizer, args.clip}, nullptr, pipeline});
   const ModelGraph evaluated = build_model(args.model, micro_batch, ModelPurpose::evaluate, args.dtype);
   evaluation_ = compile({evaluated, args.mesh, args.world.rank(), args_.strategies, target_, 1, std::nullopt,
-                         &training_.plan.buckets, args_.pipeline});
+                         &training_.plan.buckets, pipeline});
 }
 
 Engine::~Engine() = default;

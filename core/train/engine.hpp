@@ -20,6 +20,13 @@
 
 namespace tessera {
 
+/// The stages of a mesh's "pp". Needed where there are several.
+struct PipelineArgs {
+  const Schedule* schedule = nullptr;
+  int chunks = 1;           ///< per stage
+  std::vector<int> layers;  ///< of each chunk, in the order of the layers; empty: cut by cost
+};
+
 struct EngineArgs {
   ModelConfig model;
   DType dtype = DType::f32;  ///< f32, or f64 for checking
@@ -36,7 +43,7 @@ struct EngineArgs {
   std::uint64_t seed = 1;
   CollectiveWorkspace collective_workspace;
   ExecutorOptions executor;
-  Pipeline pipeline = {};
+  PipelineArgs pipeline = {};
 };
 
 /// What a training step is told.

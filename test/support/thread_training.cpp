@@ -43,7 +43,7 @@ void run_training(const TrainingCase& run, const std::function<void(Engine&, Com
     const KernelTable kernels = all_kernels(device);
     Engine engine({run.model, run.dtype, mesh, world, device, kernels, run.strategies, *run.optimizer, run.clip,
                    run.global_batch, run.micro_batch, run.head_pieces, run.seed,
-                   [](CallKind, std::int64_t, DType, int) { return std::int64_t{0}; }, run.executor});
+                   [](CallKind, std::int64_t, DType, int) { return std::int64_t{0}; }, run.executor, run.pipeline});
     engine.connect();
     engine.allocate();
     body(engine, world);

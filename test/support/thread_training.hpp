@@ -30,6 +30,7 @@ struct TrainingCase {
   std::uint64_t seed = 1;
   ExecutorOptions executor = {};
   int threads = 1;  ///< of each rank
+  PipelineArgs pipeline = {};
 };
 
 /// Kernels of the host and of the optimizer modules.
