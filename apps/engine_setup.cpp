@@ -4,6 +4,7 @@
 
 #include <fmt/core.h>
 
+#include "core/config/layer_counts.hpp"
 #include "core/config/named_modules.hpp"
 
 namespace tessera::apps {
@@ -49,6 +50,8 @@ EngineSetup::EngineSetup(Ranks& ranks, const Run& run)
     if (set->device == device_.name()) kernels_.add(set->entries);
   }
   settings_.mark_used("parallel.sequence");  // without effect on one rank
+  for (const NamedModule& module : named_modules(settings_))
+    if (module.kind == "schedule") schedule_ = registry.create<Schedule>(module.name, settings_);
   optimizer_ = registry.create<Optimizer>(settings_.get<std::string>("optimizer.name"), settings_);
 }
 
@@ -67,7 +70,8 @@ void EngineSetup::compile(const ModelConfig& model, std::int64_t global_batch, c
                   0,
                   static_cast<std::uint64_t>(settings_.get<std::int64_t>("train.seed")),
                   mpi::workspace_bytes,
-                  executor};
+                  executor,
+                  {schedule_.get(), settings_.get<int>("parallel.chunks"), layer_counts(settings_)}};
   for (const auto& strategy : strategies_) args.strategies.push_back(strategy.get());
   engine_ = std::make_unique<Engine>(args);
 }

@@ -36,6 +36,7 @@ class EngineSetup {
   Mesh mesh_;
   HostDevice device_;
   KernelTable kernels_;
+  std::unique_ptr<Schedule> schedule_;  ///< of runs with a pipeline
   std::unique_ptr<Optimizer> optimizer_;
   std::unique_ptr<Engine> engine_;
 };

@@ -23,8 +23,6 @@ const std::vector<Limit>& limits() {
       {"train.recompute", {"none"}, "this version keeps all activations"},
       {"offload.name", {"none"}, "this version keeps everything in memory"},
       {"model.experts", {"0"}, "this version has no experts"},
-      {"parallel.pipeline", {"1"}, "this version has no pipeline"},
-      {"parallel.chunks", {"1"}, "this version has no pipeline"},
   };
   return all;
 }
