@@ -9,7 +9,7 @@
 #include <mutex>
 
 #include "modules/optimizer/sgd/sgd.hpp"
-#include "tensor_run.hpp"
+#include "parallel_run.hpp"
 #include "tiny_dense.hpp"
 
 namespace tessera::acceptance {
@@ -25,10 +25,10 @@ struct OneStep {
   Gathered gradient, before, after;
 };
 
-OneStep step_of(const ModelConfig& model, DType dtype, const TensorLayout& layout, double clip) {
+OneStep step_of(const ModelConfig& model, DType dtype, const ParallelLayout& layout, double clip) {
   OneStep result;
   std::mutex mutex;
-  TensorRun run(model, dtype, layout, k_sgd);
+  ParallelRun run(model, dtype, layout, k_sgd);
   run.training.clip = clip;
   testing_support::run_training(run.training, [&](Engine& engine, int rank) {
     const auto gather = [&](Gathered& gathered, const std::vector<TensorPart>& parts, const std::string& group) {
@@ -69,8 +69,15 @@ std::vector<ModelConfig> models() {
   return {tiny_dense(), tied, tiny_gpt()};
 }
 
-const TensorLayout k_layouts[]{
-    {2}, {2, Residual::split}, {4}, {4, Residual::split}, {2, Residual::replicated, 2}, {2, Residual::split, 2}};
+const ParallelLayout k_layouts[]{{2},
+                                 {2, Residual::split},
+                                 {4},
+                                 {4, Residual::split},
+                                 {2, Residual::replicated, 2},
+                                 {2, Residual::split, 2},
+                                 {1, Residual::replicated, 1, 2},
+                                 {1, Residual::replicated, 1, 4, "zero_bubble"},
+                                 {2, Residual::split, 2, 2}};
 
 TEST(AcceptanceB17, EachLogicalParameterCountsOnce) {
   for (const DType dtype : {DType::f32, DType::f64}) {
@@ -78,7 +85,7 @@ TEST(AcceptanceB17, EachLogicalParameterCountsOnce) {
     for (const ModelConfig& model : models()) {
       const OneStep one = step_of(model, dtype, {}, 0.5);
       EXPECT_NEAR(one.norm, norm_of(one.gradient), tolerance * one.norm);
-      for (const TensorLayout& layout : k_layouts) {
+      for (const ParallelLayout& layout : k_layouts) {
         const OneStep other = step_of(model, dtype, layout, 0.5);
         EXPECT_NEAR(other.norm, one.norm, tolerance * one.norm) << layout;
         EXPECT_NEAR(norm_of(other.gradient), other.norm, tolerance * one.norm) << layout;
@@ -90,7 +97,7 @@ TEST(AcceptanceB17, EachLogicalParameterCountsOnce) {
 /// The step is min(norm, clip) long, and the norm that is reported is that before clipping.
 TEST(AcceptanceB17, ClippingScalesToTheThreshold) {
   for (const ModelConfig& model : models())
-    for (const TensorLayout& layout : k_layouts)
+    for (const ParallelLayout& layout : k_layouts)
       for (const double clip : {0.5, 1e3, 0.0}) {
         const OneStep step = step_of(model, DType::f64, layout, clip);
         EXPECT_GT(step.norm, 1) << "or 0.5 would not be a threshold";

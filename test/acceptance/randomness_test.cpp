@@ -12,7 +12,7 @@
 #include "core/base/op_attributes.hpp"
 #include "modules/optimizer/sgd/sgd.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
-#include "tensor_run.hpp"
+#include "parallel_run.hpp"
 #include "test/support/kernel_runner.hpp"
 #include "tiny_dense.hpp"
 
@@ -24,7 +24,15 @@ using testing_support::TrainingCase;
 
 const sgd::Sgd k_sgd({0, 0});
 const DataParallel k_data(1 << 14);
-const TensorLayout k_tensor_layouts[]{{2}, {2, Residual::split}, {4}, {4, Residual::split}, {2, Residual::split, 2}};
+const ParallelLayout k_layouts[]{{2},
+                                 {2, Residual::split},
+                                 {4},
+                                 {4, Residual::split},
+                                 {2, Residual::split, 2},
+                                 {1, Residual::replicated, 1, 2},
+                                 {1, Residual::replicated, 1, 2, "interleaved", 2},
+                                 {1, Residual::replicated, 1, 4, "zero_bubble"},
+                                 {2, Residual::split, 2, 2}};
 
 TrainingCase case_of(const ModelConfig& model, DType dtype, int ranks, std::int64_t micro_batch) {
   TrainingCase run;
@@ -63,22 +71,22 @@ TEST(AcceptanceB55, InitialWeightsAreEqualOnEveryLayout) {
   }
 }
 
-/// Shards are different rows and columns of the one-rank weights, replicas the same.
-TEST(AcceptanceB55, InitialWeightsAreEqualOnEveryTensorLayout) {
+/// Shards and stages have their parts of the one-rank weights, replicas the same.
+TEST(AcceptanceB55, InitialWeightsAreEqualOnEveryParallelLayout) {
   for (const ModelConfig& model : {tiny_dense(), tiny_gpt()}) {
     const Gathered one = initial_weights(case_of(model, DType::f32, 1, 8));
-    for (const TensorLayout& layout : k_tensor_layouts)
-      EXPECT_EQ(initial_weights(TensorRun(model, DType::f32, layout, k_sgd).training).tensors, one.tensors) << layout;
+    for (const ParallelLayout& layout : k_layouts)
+      EXPECT_EQ(initial_weights(ParallelRun(model, DType::f32, layout, k_sgd).training).tensors, one.tensors) << layout;
   }
 }
 
 /// Ranks that hold the same tokens drop the same of them, those that hold others the same as one rank.
-TEST(AcceptanceB55, TensorRanksDropTheSame) {
+TEST(AcceptanceB55, RanksThatShareTheModelDropTheSame) {
   for (ModelConfig model : {tiny_dense(), tiny_gpt()}) {
     model.dropout = 0.5;
     const StepLog one = train_steps(case_of(model, DType::f64, 1, 8), 2, unequal);
-    for (const TensorLayout& layout : k_tensor_layouts)
-      expect_parity(train_steps(TensorRun(model, DType::f64, layout, k_sgd).training, 2, unequal), one, DType::f64);
+    for (const ParallelLayout& layout : k_layouts)
+      expect_parity(train_steps(ParallelRun(model, DType::f64, layout, k_sgd).training, 2, unequal), one, DType::f64);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <cmath>
 
 #include "modules/optimizer/adamw/adamw.hpp"
-#include "tensor_run.hpp"
+#include "parallel_run.hpp"
 #include "tiny_dense.hpp"
 
 namespace tessera::acceptance {
@@ -33,9 +33,9 @@ bool is_replicated(const std::string& name) {
 }
 
 /// Equal bits of all replicas, and the losses of all steps, are checked by train_steps and expect_parity.
-void expect_sums(const ModelConfig& model, DType dtype, const TensorLayout& layout, const StepLog& one) {
+void expect_sums(const ModelConfig& model, DType dtype, const ParallelLayout& layout, const StepLog& one) {
   SCOPED_TRACE(name_of(layout));
-  const StepLog log = train_steps(TensorRun(model, dtype, layout, k_adamw).training, k_steps, unequal);
+  const StepLog log = train_steps(ParallelRun(model, dtype, layout, k_adamw).training, k_steps, unequal);
   expect_parity(log, one, dtype);
   int replicated = 0;
   for (const auto& [name, gradient] : one.gradients.tensors) {
@@ -56,7 +56,7 @@ void expect_sums(const ModelConfig& model, DType dtype, const TensorLayout& layo
 TEST(AcceptanceB29, GradientsOfReplicasAreSums) {
   for (const ModelConfig& model : {tiny_dense(), adorned(), tiny_gpt()})
     for (const DType dtype : {DType::f32, DType::f64}) {
-      const StepLog one = train_steps(TensorRun(model, dtype, {}, k_adamw).training, k_steps, unequal);
+      const StepLog one = train_steps(ParallelRun(model, dtype, {}, k_adamw).training, k_steps, unequal);
       for (const int tensor : {2, 4})
         for (const Residual residual : {Residual::replicated, Residual::split})
           expect_sums(model, dtype, {tensor, residual}, one);

@@ -7,8 +7,7 @@
 #include "modules/optimizer/adamw/adamw.hpp"
 #include "modules/optimizer/lion/lion.hpp"
 #include "modules/optimizer/sgd/sgd.hpp"
-#include "modules/strategy/data_parallel/data_parallel.hpp"
-#include "tensor_run.hpp"
+#include "parallel_run.hpp"
 #include "test/unit/io/temporary_folder.hpp"
 #include "trainer_run.hpp"
 
@@ -18,13 +17,12 @@ namespace {
 const adamw::AdamW k_adamw({0.9, 0.95, 1e-8, 0.1});
 const lion::Lion k_lion({0.9, 0.99, 0.1});
 const sgd::Sgd k_sgd({0.9, 0.1});
-const DataParallel k_data(1 << 14);
 
 struct Case {
   std::string name;
   ModelConfig model;
   DType dtype;
-  int ranks;
+  ParallelLayout layout;
   std::int64_t micro_batch;
   const Optimizer* optimizer;
 };
@@ -33,27 +31,33 @@ std::ostream& operator<<(std::ostream& out, const Case& c) {
   return out << c.name;
 }
 
-TrainerRun run_of(const Case& c) {
-  TrainerRun run;
-  run.training.model = c.model;
-  run.training.model.dropout = 0.1;
-  run.training.dtype = c.dtype;
-  run.training.axes = data_axis(c.ranks);
-  run.training.strategies = {&k_data};
-  run.training.optimizer = c.optimizer;
-  run.training.clip = 0.5;
-  run.training.global_batch = 8;
-  run.training.micro_batch = c.micro_batch;
-  run.data = {c.model.vocab, unequal, {}, {}};
-  return run;
-}
+/// Owns the strategies of its runs.
+class Runs {
+ public:
+  explicit Runs(const Case& c) : parallel_(c.model, c.dtype, c.layout, *c.optimizer) {
+    parallel_.training.model.dropout = 0.1;
+    parallel_.training.clip = 0.5;
+    parallel_.training.micro_batch = c.micro_batch;
+  }
+
+  TrainerRun run() const {
+    TrainerRun run;
+    run.training = parallel_.training;
+    run.data = {run.training.model.vocab, unequal, {}, {}};
+    return run;
+  }
+
+ private:
+  ParallelRun parallel_;
+};
 
 class AcceptanceB02Resume : public testing::TestWithParam<Case> {};
 
 TEST_P(AcceptanceB02Resume, IsBitwiseTheRunThatNeverStopped) {
-  const TrainerLog straight = run_trainer(run_of(GetParam()));
+  const Runs runs(GetParam());
+  const TrainerLog straight = run_trainer(runs.run());
   const io::TemporaryFolder folder;
-  TrainerRun run = run_of(GetParam());
+  TrainerRun run = runs.run();
   run.checkpoints = folder.path();
   run.stop_after = 5;
   TrainerLog resumed = run_trainer(run);
@@ -69,30 +73,50 @@ TEST_P(AcceptanceB02Resume, IsBitwiseTheRunThatNeverStopped) {
 }
 
 std::vector<Case> cases() {
-  return {{"llama_fp32_1_rank", tiny_dense(), DType::f32, 1, 8, &k_adamw},
-          {"llama_fp32_2_ranks", tiny_dense(), DType::f32, 2, 2, &k_adamw},
-          {"llama_fp64_4_ranks", tiny_dense(), DType::f64, 4, 1, &k_adamw},
-          {"gpt_fp32_2_ranks", tiny_gpt(), DType::f32, 2, 4, &k_adamw},
-          {"gpt_fp32_lion", tiny_gpt(), DType::f32, 2, 2, &k_lion},
-          {"llama_fp32_sgd", tiny_dense(), DType::f32, 2, 2, &k_sgd}};
+  const ParallelLayout one, two{1, Residual::replicated, 2}, four{1, Residual::replicated, 4};
+  std::vector<Case> list{{"llama_fp32_1_rank", tiny_dense(), DType::f32, one, 8, &k_adamw},
+                         {"llama_fp32_2_ranks", tiny_dense(), DType::f32, two, 2, &k_adamw},
+                         {"llama_fp64_4_ranks", tiny_dense(), DType::f64, four, 1, &k_adamw},
+                         {"gpt_fp32_2_ranks", tiny_gpt(), DType::f32, two, 4, &k_adamw},
+                         {"gpt_fp32_lion", tiny_gpt(), DType::f32, two, 2, &k_lion},
+                         {"llama_fp32_sgd", tiny_dense(), DType::f32, two, 2, &k_sgd}};
+  for (const char* schedule : {"gpipe", "one_f_one_b", "zero_bubble"})
+    list.push_back({std::string("llama_fp32_pp2_") + schedule,
+                    tiny_dense(),
+                    DType::f32,
+                    {1, Residual::replicated, 1, 2, schedule},
+                    2,
+                    &k_adamw});
+  list.push_back({"gpt_fp32_pp2_interleaved",
+                  tiny_gpt(),
+                  DType::f32,
+                  {1, Residual::replicated, 1, 2, "interleaved", 2},
+                  1,
+                  &k_adamw});
+  list.push_back({"gpt_fp32_tp2_dp2_pp2", tiny_gpt(), DType::f32, {2, Residual::split, 2, 2}, 2, &k_adamw});
+  return list;
 }
 
 INSTANTIATE_TEST_SUITE_P(All, AcceptanceB02Resume, testing::ValuesIn(cases()),
                          [](const auto& test) { return test.param.name; });
 
-/// A checkpoint of two ranks on one and on four: what is loaded is what was saved, and the run goes on as it would
-/// have.
-TEST(AcceptanceB02, ResumesOnOtherNumbersOfRanks) {
-  const Case saved{"", tiny_dense(), DType::f64, 2, 2, &k_adamw};
-  const TrainerLog straight = run_trainer(run_of(saved));
-  for (const int ranks : {1, 4}) {
+/// Layouts that share the data order only; a run that goes on in its own layout has the same bits.
+void expect_goes_on(const ModelConfig& model, const ParallelLayout& saved, const std::vector<ParallelLayout>& layouts) {
+  const Case first{"", model, DType::f64, saved, 2, &k_adamw};
+  const Runs first_runs(first);
+  const TrainerLog straight = run_trainer(first_runs.run());
+  for (const ParallelLayout& layout : layouts) {
+    SCOPED_TRACE(name_of(saved) + " to " + name_of(layout));
     const io::TemporaryFolder folder;
-    TrainerRun run = run_of(saved);
+    TrainerRun run = first_runs.run();
     run.checkpoints = folder.path();
     run.stop_after = 5;
     const TrainerLog stopped = run_trainer(run);
-    run.training.axes = data_axis(ranks);
-    run.stop_after = 0;
+    Case second = first;
+    second.layout = layout;
+    const Runs second_runs(second);
+    run = second_runs.run();
+    run.checkpoints = folder.path();
     run.steps = 5;
     const TrainerLog loaded = run_trainer(run);
     EXPECT_TRUE(loaded.records.empty());
@@ -100,54 +124,38 @@ TEST(AcceptanceB02, ResumesOnOtherNumbersOfRanks) {
     run.steps = 10;
     const TrainerLog rest = run_trainer(run);
     ASSERT_EQ(rest.records.size(), 5U);
+    const double tolerance = name_of(layout) == name_of(saved) ? 0 : 1e-10;
+    if (tolerance == 0) expect_same_tensors(rest, straight);
     for (std::size_t s = 0; s < 5; ++s) {
       const StepRecord &actual = rest.records[s], &expected = straight.records[s + 5];
-      EXPECT_NEAR(actual.loss, expected.loss, 1e-10 * expected.loss);
-      EXPECT_NEAR(actual.grad_norm, expected.grad_norm, 1e-10 * expected.grad_norm);
+      EXPECT_NEAR(actual.loss, expected.loss, tolerance * expected.loss);
+      EXPECT_NEAR(actual.grad_norm, expected.grad_norm, tolerance * expected.grad_norm);
       EXPECT_EQ(actual.sample_digest, expected.sample_digest);
       EXPECT_EQ(actual.consumed_tokens, expected.consumed_tokens);
     }
   }
 }
 
-/// A checkpoint of two tensor ranks: bit by bit what other layouts load, and they go on as it would have.
+/// What is loaded is what was saved, and the run goes on as it would have.
+TEST(AcceptanceB02, ResumesOnOtherNumbersOfRanks) {
+  expect_goes_on(tiny_dense(), {1, Residual::replicated, 2}, {{1}, {1, Residual::replicated, 4}});
+}
+
 TEST(AcceptanceB02, ResumesOnOtherTensorLayouts) {
-  const auto run_of_layout = [](TensorRun& tensor) {
-    TrainerRun run = run_of({"", tiny_dense(), DType::f64, 1, 2, &k_adamw});
-    run.training.axes = tensor.training.axes;
-    run.training.strategies = tensor.training.strategies;
-    return run;
-  };
-  TensorRun saved(tiny_dense(), DType::f64, {2, Residual::split}, k_adamw);
-  const TrainerLog straight = run_trainer(run_of_layout(saved));
-  for (const TensorLayout& layout :
-       {TensorLayout{2, Residual::split}, {1}, {2}, {4, Residual::split}, {1, Residual::split, 2}}) {
-    SCOPED_TRACE(name_of(layout));
-    const io::TemporaryFolder folder;
-    TrainerRun run = run_of_layout(saved);
-    run.checkpoints = folder.path();
-    run.stop_after = 5;
-    const TrainerLog stopped = run_trainer(run);
-    TensorRun other(tiny_dense(), DType::f64, layout, k_adamw);
-    run = run_of_layout(other);
-    run.checkpoints = folder.path();
-    run.steps = 5;
-    const TrainerLog loaded = run_trainer(run);
-    EXPECT_TRUE(loaded.records.empty());
-    expect_same_tensors(loaded, stopped);
-    run.steps = 10;
-    const TrainerLog rest = run_trainer(run);
-    ASSERT_EQ(rest.records.size(), 5U);
-    const bool same_layout = layout.tensor == 2 && layout.residual == Residual::split;
-    if (same_layout) expect_same_tensors(rest, straight);
-    for (std::size_t s = 0; s < 5; ++s) {
-      const StepRecord &actual = rest.records[s], &expected = straight.records[s + 5];
-      const double tolerance = same_layout ? 0 : 1e-10;
-      EXPECT_NEAR(actual.loss, expected.loss, tolerance * expected.loss);
-      EXPECT_NEAR(actual.grad_norm, expected.grad_norm, tolerance * expected.grad_norm);
-      EXPECT_EQ(actual.sample_digest, expected.sample_digest);
-    }
-  }
+  expect_goes_on(tiny_dense(), {2, Residual::split},
+                 {{2, Residual::split}, {1}, {2}, {4, Residual::split}, {1, Residual::split, 2}});
+}
+
+TEST(AcceptanceB02, ResumesOnOtherPipelines) {
+  const ParallelLayout two_stages{1, Residual::replicated, 1, 2};
+  const std::vector<ParallelLayout> others{two_stages,
+                                           {1},
+                                           {2},
+                                           {1, Residual::replicated, 1, 4, "zero_bubble"},
+                                           {1, Residual::replicated, 1, 2, "interleaved", 2},
+                                           {2, Residual::split, 1, 2, "gpipe"}};
+  expect_goes_on(tiny_dense(), two_stages, others);
+  expect_goes_on(tiny_gpt(), two_stages, {{1}, {2, Residual::split, 2, 2}});
 }
 
 }  // namespace

@@ -12,7 +12,7 @@
 #include "core/scheduler/differentiate.hpp"
 #include "core/scheduler/place.hpp"
 #include "modules/optimizer/adamw/adamw.hpp"
-#include "tensor_run.hpp"
+#include "parallel_run.hpp"
 #include "test/support/naive_executor.hpp"
 #include "tiny_dense.hpp"
 
@@ -91,11 +91,11 @@ const adamw::AdamW k_adamw({0.9, 0.95, 1e-8, 0.1});
 struct Case {
   ModelConfig model;
   DType dtype;
-  TensorLayout layout;
+  ParallelLayout layout;
 };
 
 StepLog twenty_steps(const Case& c) {
-  return train_steps(TensorRun(c.model, c.dtype, c.layout, k_adamw).training, 20, unequal);
+  return train_steps(ParallelRun(c.model, c.dtype, c.layout, k_adamw).training, 20, unequal);
 }
 
 /// 131 rows of the table: 66 and 65 on two ranks; 33, 33, 33 and 32 on four.
@@ -105,7 +105,7 @@ TEST(AcceptanceB13, TwentyStepsAreThoseOfOneRank) {
   for (const ModelConfig& model : {tiny_dense(), tied})
     for (const DType dtype : {DType::f32, DType::f64}) {
       const StepLog one = twenty_steps({model, dtype, {}});
-      for (const TensorLayout& layout : {TensorLayout{2}, {2, Residual::split}, {4}, {4, Residual::split}}) {
+      for (const ParallelLayout& layout : {ParallelLayout{2}, {2, Residual::split}, {4}, {4, Residual::split}}) {
         SCOPED_TRACE(name_of(layout));
         expect_parity(twenty_steps({model, dtype, layout}), one, dtype);
       }

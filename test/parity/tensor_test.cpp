@@ -6,16 +6,16 @@
 #include <gtest/gtest.h>
 
 #include "modules/optimizer/adamw/adamw.hpp"
-#include "test/acceptance/tensor_run.hpp"
+#include "test/acceptance/parallel_run.hpp"
 #include "test/acceptance/tiny_dense.hpp"
 
 namespace tessera {
 namespace {
 
+using acceptance::ParallelLayout;
+using acceptance::ParallelRun;
 using acceptance::Residual;
 using acceptance::StepLog;
-using acceptance::TensorLayout;
-using acceptance::TensorRun;
 
 /// Eight query heads. Nothing else need divide: 131 tokens of the vocabulary, 6 or 26 features of a block, 30 or 5
 /// tokens of a sample, so that some ranks have short parts or none.
@@ -41,15 +41,15 @@ std::vector<ModelConfig> models() {
   return list;
 }
 
-StepLog run(const ModelConfig& model, const TensorLayout& layout, std::int64_t head_pieces = 1) {
+StepLog run(const ModelConfig& model, const ParallelLayout& layout, std::int64_t head_pieces = 1) {
   const adamw::AdamW optimizer({0.9, 0.95, 1e-8, 0.1});
-  TensorRun run(model, DType::f64, layout, optimizer);
+  ParallelRun run(model, DType::f64, layout, optimizer);
   run.training.clip = 0.5;
   run.training.head_pieces = head_pieces;
   return acceptance::train_steps(run.training, 2, acceptance::unequal);
 }
 
-class TensorParity : public testing::TestWithParam<TensorLayout> {};
+class TensorParity : public testing::TestWithParam<ParallelLayout> {};
 
 TEST_P(TensorParity, LossNormAndGradientsAreThoseOfOneRank) {
   static std::vector<StepLog> one_rank;
@@ -61,8 +61,8 @@ TEST_P(TensorParity, LossNormAndGradientsAreThoseOfOneRank) {
   }
 }
 
-std::vector<TensorLayout> layouts() {
-  std::vector<TensorLayout> all;
+std::vector<ParallelLayout> layouts() {
+  std::vector<ParallelLayout> all;
   for (const int tensor : {2, 4, 8})
     for (const Residual residual : {Residual::replicated, Residual::split})
       for (const int data : {1, 2})
@@ -84,7 +84,7 @@ TEST(TensorKeyHeads, NeedNotDivide) {
     const StepLog one = run(model, {});
     for (const int tensor : {3, 4, 6, 12})
       for (const Residual residual : {Residual::replicated, Residual::split}) {
-        const TensorLayout layout{tensor, residual};
+        const ParallelLayout layout{tensor, residual};
         SCOPED_TRACE(name_of(layout) + ", key heads: " + std::to_string(key_heads));
         expect_parity(run(model, layout), one, DType::f64);
       }
@@ -94,9 +94,9 @@ TEST(TensorKeyHeads, NeedNotDivide) {
 TEST(TensorEvaluation, IsThatOfOneRank) {
   const adamw::AdamW optimizer({0.9, 0.95, 1e-8, 0.1});
   const ModelConfig model = models()[4];
-  const auto evaluate = [&](const TensorLayout& layout) {
+  const auto evaluate = [&](const ParallelLayout& layout) {
     EvaluationOutcome outcome;
-    TensorRun run(model, DType::f64, layout, optimizer);
+    ParallelRun run(model, DType::f64, layout, optimizer);
     testing_support::run_training(run.training, [&](Engine& engine, int rank) {
       acceptance::TokenSource source({model.vocab, acceptance::unequal, {}, {}});
       const EvaluationOutcome seen = engine.evaluate(source, 3, 13);
@@ -105,7 +105,7 @@ TEST(TensorEvaluation, IsThatOfOneRank) {
     return outcome;
   };
   const EvaluationOutcome one = evaluate({});
-  for (const TensorLayout& layout : layouts()) {
+  for (const ParallelLayout& layout : layouts()) {
     const EvaluationOutcome other = evaluate(layout);
     EXPECT_EQ(other.tokens, one.tokens) << layout;
     EXPECT_NEAR(other.loss, one.loss, 1e-12) << layout;

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  tensor-parallel runs beside data parallelism, with the strategies that they need.
+// For:  runs of tensor, data and pipeline parallelism and their products, with the modules that they need.
 // Used: acceptance and parity tests.
 // Must not know: which case is tested.
 #pragma once
@@ -18,24 +18,28 @@ namespace tessera::acceptance {
 
 using Residual = TensorParallel::Residual;
 
-/// Ranks that share matrices, what they do with the sequence, and how many such groups share the batch.
-struct TensorLayout {
+/// Ranks that share matrices, what they do with the sequence, how many such groups share the batch, and how many stages
+/// there are of all that.
+struct ParallelLayout {
   int tensor = 1;
   Residual residual = Residual::replicated;
   int data = 1;
+  int stages = 1;
+  std::string schedule = "one_f_one_b";
+  int chunks = 1;  ///< per stage
 };
 
-/// "tp4_sequence_dp2"
-std::string name_of(const TensorLayout& layout);
-std::ostream& operator<<(std::ostream& out, const TensorLayout& layout);
+/// "tp4_sequence_dp2_pp2_gpipe"
+std::string name_of(const ParallelLayout& layout);
+std::ostream& operator<<(std::ostream& out, const ParallelLayout& layout);
 
 /// Owns the strategies that its case points to.
-class TensorRun {
+class ParallelRun {
  public:
   /// Eight samples per step, two per micro-batch.
-  TensorRun(const ModelConfig& model, DType dtype, const TensorLayout& layout, const Optimizer& optimizer);
-  TensorRun(const TensorRun&) = delete;
-  TensorRun& operator=(const TensorRun&) = delete;
+  ParallelRun(const ModelConfig& model, DType dtype, const ParallelLayout& layout, const Optimizer& optimizer);
+  ParallelRun(const ParallelRun&) = delete;
+  ParallelRun& operator=(const ParallelRun&) = delete;
 
   testing_support::TrainingCase training;
 
