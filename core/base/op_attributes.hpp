@@ -32,7 +32,14 @@ struct Heads {
 
 struct Attention {
   double scale = 1;
-  std::int64_t group = 1;  ///< query heads per key/value head
+  std::int64_t group = 1;   ///< query heads per key/value head
+  std::int64_t blocks = 0;  ///< bits of an AxisSet: a query sees keys of its own block only, see ops/attention.hpp
+};
+
+/// shift: block i of dim 0 moves to place i + by, cyclically.
+struct Shift {
+  std::int64_t axes = 0;  ///< bits of the AxisSet whose parts are the blocks
+  std::int64_t by = 0;
 };
 
 enum class GeluForm : std::int64_t { erf, tanh };

@@ -19,6 +19,7 @@ constexpr auto k_tables = std::to_array({
     gelu_kernels,
     layer_norm_kernels,
     linear_kernels,
+    lse_merge_kernels,
     masked_sum_kernels,
     part_kernels,
     rms_norm_kernels,

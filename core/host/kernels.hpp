@@ -28,6 +28,7 @@ std::span<const KernelEntry> embed_kernels();
 std::span<const KernelEntry> gelu_kernels();
 std::span<const KernelEntry> layer_norm_kernels();
 std::span<const KernelEntry> linear_kernels();
+std::span<const KernelEntry> lse_merge_kernels();
 std::span<const KernelEntry> masked_sum_kernels();
 std::span<const KernelEntry> part_kernels();
 std::span<const KernelEntry> rms_norm_kernels();

@@ -43,6 +43,14 @@ AxisList Mesh::factors(std::string_view stem) const {
   return list;
 }
 
+AxisList Mesh::outer_first(AxisSet set) const {
+  AxisList list;
+  for (int a = axes() - 1; a >= 0; --a)
+    if (set.has(static_cast<AxisId>(a)) && axes_[static_cast<std::size_t>(a)].size > 1)
+      list.push_back(static_cast<AxisId>(a));
+  return list;
+}
+
 AxisSet Mesh::all() const {
   AxisSet set;
   for (int a = 0; a < axes(); ++a)

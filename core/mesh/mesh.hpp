@@ -154,6 +154,9 @@ class Mesh {
   /// these, so an axis of size 1 never appears in one.
   AxisList factors(std::string_view stem) const;
 
+  /// Those of `axes` that have more than one rank, in the same order.
+  AxisList outer_first(AxisSet axes) const;
+
   int coordinate(int rank, AxisId axis) const {
     return rank / strides_[static_cast<std::size_t>(axis)] % axes_[static_cast<std::size_t>(axis)].size;
   }

@@ -8,6 +8,7 @@
 #include <fmt/core.h>
 
 #include "core/base/counter_rng.hpp"
+#include "core/base/op_attributes.hpp"
 #include "core/graph/ops/convert.hpp"
 #include "test/support/kernel_runner.hpp"
 
@@ -93,6 +94,8 @@ void NaiveExecutor::run() {
 void NaiveExecutor::run_node(const Node& node) {
   if (node.op == &ops::convert) {
     parts_[static_cast<std::size_t>(node.out[0].id)] = converted(node);
+  } else if (node.op->name == "shift") {
+    parts_[static_cast<std::size_t>(node.out[0].id)] = shifted(node);
   } else {
     std::vector<RankValues> out = computed(node);
     for (std::size_t o = 0; o < out.size(); ++o) parts_[static_cast<std::size_t>(node.out[o].id)] = std::move(out[o]);
@@ -118,6 +121,26 @@ RankValues NaiveExecutor::converted(const Node& node) const {
     Slab slab = slab_of(mesh_, to.layout, to.type.shape, rank);
     slab.extent = part.shape;  // check() compares it with the layout
     result.push_back(tensor_at(slab, to.type.dtype, &part.data));
+  }
+  return result;
+}
+
+/// Every rank takes what the rank `by` places before it in its ring holds.
+RankValues NaiveExecutor::shifted(const Node& node) const {
+  const auto record = node.attributes.as<attributes::Shift>();
+  const ValueInfo& to = graph_[node.out[0]];
+  RankValues result;
+  for (int rank = 0; rank < mesh_.size(); ++rank) {
+    const std::vector<int> ring = mesh_.group(rank, AxisSet(static_cast<std::uint16_t>(record.axes)));
+    const auto size = static_cast<std::int64_t>(ring.size());
+    const std::int64_t here = std::find(ring.begin(), ring.end(), rank) - ring.begin();
+    const std::int64_t there = ((here - record.by) % size + size) % size;
+    const auto from = static_cast<std::size_t>(ring[static_cast<std::size_t>(there)]);
+    const TensorValue& part = parts_[static_cast<std::size_t>(node.in[0].id)].at(from);
+    const Values values = part.values();
+    Slab slab = slab_of(mesh_, to.layout, to.type.shape, rank);
+    slab.extent = part.tensor().shape;  // check() compares it with the layout
+    result.push_back(tensor_at(slab, to.type.dtype, &values));
   }
   return result;
 }

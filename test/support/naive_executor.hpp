@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For:  running a placed graph for all ranks of a mesh in one process: every value of every rank has memory of its own,
-//       conversions are plain loops, all other nodes are kernels of the host.
+//       conversions are plain loops, shifts exchange parts, all other nodes are kernels of the host.
 // Used: tests of layout rules and of passes; the oracle of plans.
-// Must not know: plans, memory, communicators, which op a node is.
+// Must not know: plans, memory, communicators, which op a node is besides these two.
 #pragma once
 
 #include <cstdint>
@@ -46,6 +46,7 @@ class NaiveExecutor {
  private:
   void run_node(const Node& node);
   RankValues converted(const Node& node) const;
+  RankValues shifted(const Node& node) const;
   std::vector<RankValues> computed(const Node& node) const;
   void check(const Node& node, std::size_t output) const;
   testing_support::Parts parts_of(Value v) const;

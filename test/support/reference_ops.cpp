@@ -264,6 +264,21 @@ AttentionOutputs attention(const AttentionInputs& in) {
   return out;
 }
 
+AttentionOutputs lse_merge(const AttentionOutputs& first, const AttentionOutputs& second) {
+  AttentionOutputs out{zeros(count_of(first.o)), zeros(count_of(first.lse))};
+  const std::int64_t width = first.lse.empty() ? 0 : count_of(first.o) / count_of(first.lse);
+  for (std::int64_t row = 0; row < count_of(first.lse); ++row) {
+    const double largest = std::max(at(first.lse, row), at(second.lse, row));
+    const double shift = std::isinf(largest) ? 0 : largest;  // e^(−inf) is 0 whatever the shift
+    const double w1 = std::exp(at(first.lse, row) - shift), w2 = std::exp(at(second.lse, row) - shift);
+    at(out.lse, row) = shift + std::log(w1 + w2);
+    if (w1 + w2 == 0) continue;
+    for (std::int64_t i = row * width; i < (row + 1) * width; ++i)
+      at(out.o, i) = (w1 * at(first.o, i) + w2 * at(second.o, i)) / (w1 + w2);
+  }
+  return out;
+}
+
 AttentionGradients attention_grad(const AttentionInputs& in, const Values& o_gradient, const Values& lse_gradient) {
   AttentionGradients out{zeros(count_of(in.q)), zeros(count_of(in.k)), zeros(count_of(in.v))};
   const std::int64_t d = in.head_dim;

@@ -97,6 +97,9 @@ struct AttentionOutputs {
 /// Softmax over keys at or before the query's position in its document. Without any: o = 0, lse = −inf.
 AttentionOutputs attention(const AttentionInputs& in);
 
+/// Attention over two sets of keys as attention over both. o [rows, width], lse [rows].
+AttentionOutputs lse_merge(const AttentionOutputs& first, const AttentionOutputs& second);
+
 struct AttentionGradients {
   Values q, k, v;
 };

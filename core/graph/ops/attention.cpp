@@ -10,13 +10,13 @@ namespace {
 
 /// Which axes split what: keys and values are a coarsening of the query heads, so this rule is not one of labels.
 struct AttentionSplits {
-  AxisList sequence, batch, heads, kv_heads;
+  AxisList blocks, sequence, batch, heads, kv_heads;
   AxisSet summed;  ///< axes over which the gradients of keys and values are partial
 
   Layout queries() const { return {sequence, batch, heads, {}}; }
-  Layout keys() const { return {{}, batch, kv_heads, {}}; }
+  Layout keys() const { return {blocks, batch, kv_heads, {}}; }
   Layout query_tokens() const { return {sequence, batch}; }
-  Layout key_tokens() const { return {{}, batch}; }
+  Layout key_tokens() const { return {blocks, batch}; }
   Layout statistics() const { return {sequence, batch, heads}; }
 };
 
@@ -32,11 +32,22 @@ AxisList keep_only(const AxisList& axes, AxisSet set) {
   return kept;
 }
 
+/// The same layout, nothing split by `axes`.
+Layout without(Layout layout, AxisSet axes) {
+  for (int dim = 0; dim < Shape::k_max_rank; ++dim) {
+    const AxisList list = layout.splits(dim);
+    layout.splits(dim) = keep_only(list, list.set() - axes);
+  }
+  return layout;
+}
+
 AttentionSplits attention_splits(const LayoutArgs& args, int q, int k) {
-  const Layout& queries = args.in[static_cast<std::size_t>(q)];
-  const Layout& keys = args.in[static_cast<std::size_t>(k)];
+  const AxisSet blocks(static_cast<std::uint16_t>(args.attributes.as<attributes::Attention>().blocks));
+  const Layout queries = without(args.in[static_cast<std::size_t>(q)], blocks);
+  const Layout keys = without(args.in[static_cast<std::size_t>(k)], blocks);
   AttentionSplits splits;
-  splits.sequence = queries.splits(0);
+  splits.blocks = splits.sequence = args.mesh.outer_first(blocks);
+  for (AxisId axis : queries.splits(0)) splits.sequence.push_back(axis);
   splits.batch = queries.splits(1);
   splits.heads = queries.splits(2);
   for (int a = 0; a < args.mesh.axes(); ++a) {  // an axis that only the keys are split over: the queries follow
@@ -52,7 +63,7 @@ AttentionSplits attention_splits(const LayoutArgs& args, int q, int k) {
   AxisList outer;
   for (int i = 0; i < shared.size() && splits.heads[i] == shared[i]; ++i) outer.push_back(shared[i]);
   if (cuts_evenly(args.mesh, args.types[static_cast<std::size_t>(k)].shape[2], outer)) splits.kv_heads = outer;
-  splits.summed = splits.sequence.set() | (splits.heads.set() - splits.kv_heads.set());
+  splits.summed = (splits.sequence.set() - blocks) | (splits.heads.set() - splits.kv_heads.set());
   return splits;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "test/unit/graph/op_cases.hpp"
 
+#include <limits>
+
 #include "core/base/op_attributes.hpp"
 #include "core/graph/label_rule.hpp"
 #include "core/graph/ops/add.hpp"
@@ -14,6 +16,7 @@
 #include "core/graph/ops/heads.hpp"
 #include "core/graph/ops/layer_norm.hpp"
 #include "core/graph/ops/linear.hpp"
+#include "core/graph/ops/lse_merge.hpp"
 #include "core/graph/ops/masked_sum.hpp"
 #include "core/graph/ops/rms_norm.hpp"
 #include "core/graph/ops/rope.hpp"
@@ -129,6 +132,25 @@ void add_attention_cases(std::vector<OpCase>& cases, std::int64_t s, std::int64_
   }
 }
 
+/// Attention over two sets of keys; some queries saw no key of one of them, or of neither.
+void add_merge_cases(std::vector<OpCase>& cases, const Shape& shape) {
+  const Shape rows{shape[0], shape[1], shape[2]};
+  Operand first = floats(rows), second = floats(rows);
+  for (std::size_t row = 0; row < first.values.size(); ++row) {
+    if (row % 5 == 1 || row % 5 == 3) first.values[row] = -std::numeric_limits<double>::infinity();
+    if (row % 5 == 2 || row % 5 == 3) second.values[row] = -std::numeric_limits<double>::infinity();
+  }
+  const std::vector<Operand> in{floats(shape), first, floats(shape), second};
+  cases.push_back(make_case(ops::lse_merge, in));
+  const std::vector<Operand> out = cases.back().out;
+  for (const Operand& statistics : {floats(rows), k_no_operand}) {
+    std::vector<Operand> gradient_in{floats(shape), statistics};
+    gradient_in.insert(gradient_in.end(), in.begin(), in.end());
+    gradient_in.insert(gradient_in.end(), out.begin(), out.end());
+    cases.push_back(make_case(ops::lse_merge_grad, gradient_in));
+  }
+}
+
 void add_loss_cases(std::vector<OpCase>& cases, const Extents& e) {
   const Shape tokens = e.tokens(), logits = e.with(e.o);
   const Operand targets = integers(tokens, e.o);
@@ -167,6 +189,8 @@ std::vector<OpCase> make_cases() {
   add_head_cases(cases, {5, 3, 0, 0}, 4, 2);
   add_head_cases(cases, {3, 2, 0, 0}, 6, 4);
   add_head_cases(cases, {2, 1, 0, 0}, 3, 2);
+  add_merge_cases(cases, {5, 3, 4, 2});
+  add_merge_cases(cases, {6, 1, 2, 3});
   add_attention_cases(cases, 5, 5, 3, 4, 4);
   add_attention_cases(cases, 4, 6, 2, 4, 2);
   add_attention_cases(cases, 3, 3, 1, 4, 1);

@@ -79,6 +79,7 @@ TEST(OpPowerTest, EveryPartialOutputIsNeeded) {
                                                          {"linear", "0"},
                                                          {"linear_dw", "0"},
                                                          {"linear_dx", "0"},
+                                                         {"lse_merge_grad", "0123"},
                                                          {"masked_sum", "0"},
                                                          {"merge_heads", "0"},
                                                          {"rms_norm_grad", "01"},
