@@ -22,17 +22,36 @@ class Expansion {
     nodes.swap(graph_.nodes);
     placer_.forget_conversions();
     for (Node& node : nodes) {
-      for (Value& v : node.in)
-        if (const auto found = replaced_.find(v); found != replaced_.end()) v = found->second;
       placer_.context = {node.phase, node.layer, node.chunk, node.head_chunk};
-      if (!replace(node)) add_again(node);
+      if (node.op == &ops::convert) {
+        convert_again(node);
+        continue;
+      }
+      for (Value& v : node.in) v = current(v);
+      if (!replace(node)) graph_.add_node(node);
     }
   }
 
  private:
-  void add_again(const Node& node) {
-    const Node& added = graph_.add_node(node);
-    if (added.op == &ops::convert) placer_.remember_conversion(added.out[0]);
+  /// What stands for a value now, in the layout of that value.
+  Value current(Value v) {
+    if (const auto form = forms_.find(v); form != forms_.end()) return form->second;
+    const auto found = replaced_.find(v);
+    return found == replaced_.end() ? v : placer_.convert(found->second, graph_[v].layout);
+  }
+
+  /// Steps of one conversion may lead through layouts that the new value need not pass: each is derived from it alone.
+  void convert_again(const Node& node) {
+    Value first = node.in[0];
+    while (!replaced_.contains(first) && graph_[first].source) first = graph_[first].source;
+    const Value out = node.out[0];
+    if (const auto found = replaced_.find(first); found != replaced_.end()) {
+      forms_[out] = placer_.convert(found->second, graph_[out].layout);
+      if (forms_[out] != found->second) graph_[forms_[out]].mark = graph_[out].mark;
+      return;
+    }
+    graph_.add_node(node);
+    placer_.remember_conversion(out);
   }
 
   bool replace(const Node& node) {
@@ -41,10 +60,9 @@ class Expansion {
       if (!strategy->expand(node, placer_, out)) continue;
       TESSERA_CHECK(out.size() == node.out.size(), std::string(node.op->name) + " was expanded to other outputs");
       for (std::size_t o = 0; o < out.size(); ++o) {
-        TESSERA_CHECK(graph_[out[o]].layout == graph_[node.out[o]].layout,
-                      std::string(node.op->name) + " came out in another layout");
         const std::int32_t accumulator = std::exchange(graph_[node.out[o]].accumulator, -1);
-        if (accumulator >= 0) accumulate_into(placer_, out[o], accumulator);
+        if (accumulator >= 0)
+          accumulate_into(placer_, placer_.convert(out[o], graph_[node.out[o]].layout), accumulator);
         replaced_[node.out[o]] = out[o];
       }
       return true;
@@ -55,7 +73,8 @@ class Expansion {
   Placer& placer_;
   Graph& graph_;
   std::span<const Strategy* const> strategies_;
-  std::map<Value, Value> replaced_;
+  std::map<Value, Value> replaced_;  ///< outputs of expanded nodes -> what took their place
+  std::map<Value, Value> forms_;     ///< conversions of those -> the same layout of what took their place
 };
 
 }  // namespace

@@ -13,7 +13,9 @@
 namespace tessera {
 
 /// Asks every strategy for every node, in order; the nodes that it emits take the node's place, and their values that
-/// of the node's outputs.
+/// of the node's outputs. Conversions are transparent: those of a replaced value are derived again, each from the new
+/// value straight to the layout that the old one led to. What nobody reads any more (the gathers of what a strategy
+/// takes ungathered) is left for the next pass to drop.
 void expand(Placer& placer, std::span<const Strategy* const> strategies);
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 
 #include "core/graph/ops/convert.hpp"
 #include "core/graph/ops/receive.hpp"
+#include "core/graph/ops/shift.hpp"
 
 namespace tessera {
 namespace {
@@ -151,6 +152,8 @@ std::int32_t Lowering::program(const NodeList& list, Events events) {
         places_[node.out[o]] = {places_.at(node.in[0]).buffer, places_.at(node.in[0]).offset + view_offset(node, o)};
     } else if (node.op == &ops::convert) {
       lower_conversion(node);
+    } else if (node.op == &ops::shift) {
+      lower_shift(node);
     } else if (node.op == &ops::receive) {
       wait_for_copy(received_.at(node.out[0]), *lasting_.at(node.out[0]).copies);
     } else {

@@ -3,7 +3,7 @@
 //
 // For:  lowering: nodes of the graph become instructions of one rank, values become places in memory.
 // Used: the scheduler.
-// Must not know: models, strategies, schedules; any op by name but `convert` and `receive`.
+// Must not know: models, strategies, schedules; any op by name but `convert`, `receive` and `shift`.
 #pragma once
 
 #include <functional>
@@ -103,8 +103,8 @@ class Lowering {
   };
 
   struct Pending {
-    std::int32_t event = -1;
-    std::vector<std::int32_t> buffers;  ///< that must live until the event
+    std::vector<std::int32_t> events;   ///< of the calls that write the buffer, or must be done before it is used
+    std::vector<std::int32_t> buffers;  ///< that must live until the events
   };
 
   // lower.cpp
@@ -145,6 +145,10 @@ class Lowering {
   void post_message(CallKind kind, std::int32_t node, Place place, std::int32_t event, Copies copies);
   void wait_for_copy(std::int32_t event, Copies copies);
   Place outgoing(const Node& receive, Copies copies);
+
+  // lower_shift.cpp
+  void lower_shift(const Node& node);
+  std::int32_t post_to(const Node& node, CallKind kind, int peer, Place at);
 
   const Graph& graph_;
   const Mesh& mesh_;

@@ -229,7 +229,7 @@ void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const 
   call.send_counts = std::move(send_counts);
   call.receive_counts = std::move(receive_counts);
   add_call(instruction, std::move(call));
-  Pending pending{instruction.event, {in.buffer, out.buffer}};
+  Pending pending{{instruction.event}, {in.buffer, out.buffer}};
   if (workspace) pending.buffers.push_back(workspace.buffer);
   pending_[out.buffer] = pending;
 }
@@ -241,7 +241,7 @@ Place Lowering::call_workspace(std::int64_t bytes) {
   const Place slot = slots_[next_slot_];
   TESSERA_CHECK(bytes <= storage_.bytes(slot.buffer), "a call outgrew its slot");
   for (auto pending = pending_.begin(); pending != pending_.end(); ++pending)
-    if (pending->second.event == slot_events_[next_slot_]) {
+    if (pending->second.events.front() == slot_events_[next_slot_]) {
       wait_for(pending->first);
       break;
     }
@@ -262,18 +262,21 @@ void Lowering::add_call(Instruction& instruction, Call call) {
   emit(instruction);
 }
 
-/// Waits for the open event that writes this buffer, if there is one.
+/// Waits for the open calls that write this buffer, if there are any.
 void Lowering::wait_for(std::int32_t buffer) {
   const auto found = pending_.find(buffer);
   if (found == pending_.end()) return;
-  Instruction instruction;
-  instruction.kind = Instruction::Kind::wait;
-  instruction.event = found->second.event;
-  instruction.first_operand = static_cast<std::int32_t>(plan_.operands.size());
-  instruction.name = name("wait");
-  for (std::int32_t held : found->second.buffers) storage_.use(held, position());
+  const Pending pending = found->second;
   pending_.erase(found);
-  emit(instruction);
+  for (std::int32_t event : pending.events) {
+    Instruction instruction;
+    instruction.kind = Instruction::Kind::wait;
+    instruction.event = event;
+    instruction.first_operand = static_cast<std::int32_t>(plan_.operands.size());
+    instruction.name = name("wait");
+    for (std::int32_t held : pending.buffers) storage_.use(held, position());
+    emit(instruction);
+  }
 }
 
 void Lowering::reserve_slots(std::int64_t bytes) {

@@ -46,7 +46,8 @@ class Strategy {
   virtual void place_value(Mark, const Type&, const Mesh&, Layout&) const {}
 
   /// May replace a placed node by several: emits them through the placer and fills `out` with the values that take the
-  /// place of the node's outputs (in the same layouts). False: leaves the node alone.
+  /// place of the node's outputs. They may have other layouts than these: whoever read an output, or a conversion of
+  /// it, gets the new value in the layout that it read. False: leaves the node alone.
   virtual bool expand(const Node&, Placer&, std::vector<Value>&) const { return false; }
 
   /// Where gradients rest, and how large the buckets are that they rest in (bytes; 0: no opinion).

@@ -9,7 +9,7 @@ context_test.py PROGRAM
 import program
 import training
 
-STRATEGIES = ("allgather", "ulysses")
+STRATEGIES = ("allgather", "ring", "ulysses")
 STEPS = 6
 
 

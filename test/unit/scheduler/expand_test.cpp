@@ -60,6 +60,68 @@ std::map<std::string_view, int> count_ops(const Graph& graph) {
   return count;
 }
 
+/// Takes keys and values as a rank holds them and gives their gradients like that, as gathers and scatters of its own.
+class LocalAttentionGradient final : public Strategy {
+ public:
+  bool expand(const Node& node, Placer& placer, std::vector<Value>& out) const override {
+    if (node.op != &ops::attention_grad) return false;
+    out = placer.emit(*node.op, node.in, node.attributes);
+    for (const std::size_t gradient : {std::size_t{1}, std::size_t{2}}) {
+      const Layout local = placer.graph()[placer.graph().origin(node.in[gradient + 2])].layout;
+      EXPECT_NE(local, placer.graph()[out[gradient]].layout);
+      out[gradient] = placer.convert(out[gradient], local);
+    }
+    return true;
+  }
+};
+
+/// Collectives of layer 1 in the programs, and of what the graph holds besides.
+struct Collectives {
+  int live = 0, all = 0;
+};
+Collectives collectives_of(const Graph& graph) {
+  const auto is_collective = [&](const Node& node) {
+    return node.op == &ops::convert && communicates(node.attributes.as<ConversionStep>().kind) && node.layer == 1;
+  };
+  Collectives count;
+  count.all = static_cast<int>(std::count_if(graph.nodes.begin(), graph.nodes.end(), is_collective));
+  for (const NodeList& list : cut_into_programs(graph, {}))
+    for (std::int32_t n : list.nodes) count.live += is_collective(graph.nodes[static_cast<std::size_t>(n)]);
+  return count;
+}
+
+/// An expansion comes out in another layout: what followed from the old one is derived again from the new one.
+TEST(ExpandTest, ConversionsOfAnExpandedNodeAreDerivedAgain) {
+  const MicroBatch micro_batch{16, 2, 1};
+  const NamedValues inputs = random_inputs(tiny(), micro_batch, 1), weights = random_weights(tiny(), 2);
+  const Mesh one({{"tp", "tp", 1}});
+  const auto expected = PlacedModel(tiny(), micro_batch, one, {}).run(inputs, weights, 0.1);
+  const Mesh mesh({{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 1}});
+  const TensorParallel tensor(tiny().heads, tiny().kv_heads, Residual::split);
+  const ContextAllgather context;
+  const LocalAttentionGradient local;
+  const Strategy* strategies[] = {&tensor, &context, &local};
+  const PlacedModel plain(tiny(), micro_batch, mesh, std::span(strategies).first(2));
+  const PlacedModel expanded(tiny(), micro_batch, mesh, strategies);
+  // Of the scatters of two gradients each was emitted by the strategy, and none is left from before.
+  EXPECT_EQ(collectives_of(expanded.graph()).live, collectives_of(plain.graph()).live);
+  EXPECT_EQ(collectives_of(expanded.graph()).all, collectives_of(plain.graph()).all);
+  const auto actual = expanded.run(inputs, weights, 0.1);
+  EXPECT_NEAR(actual.loss, expected.loss, 1e-10);
+  for (const auto& [name, gradient] : expected.gradients)
+    EXPECT_TRUE(close(actual.gradients.at(name), gradient, 1e-10)) << name;
+}
+
+/// A ring takes keys ungathered: their gathers stay in the graph, and in no program.
+TEST(ExpandTest, GathersThatNobodyReadsAreDropped) {
+  const Mesh mesh({{"tp", "tp", 1}, {"cp", "cp", 2}, {"dp", "dp", 1}});
+  const ContextRing ring;
+  const Strategy* strategies[] = {&ring};
+  const PlacedModel model(tiny(), {16, 2, 1}, mesh, strategies);
+  EXPECT_EQ(collectives_of(model.graph()).live, 0);
+  EXPECT_EQ(collectives_of(model.graph()).all, 4);  // keys and values, in forward and in backward
+}
+
 TEST(ExpandTest, ExpandedNodesComputeTheSame) {
   const MicroBatch micro_batch{16, 2, 2};
   const NamedValues inputs = random_inputs(tiny(), micro_batch, 1), weights = random_weights(tiny(), 2);
