@@ -30,19 +30,4 @@ class UnmarkedTensorParallel final : public Strategy {
   const TensorParallel& tensor_;
 };
 
-/// Axes of stem "cp" split the sequence; attention gathers keys and values, or exchanges the sequence for heads
-/// (Jacobs et al. 2023).
-class ContextStrategy final : public Strategy {
- public:
-  enum class Attention : std::uint8_t { gathers, exchanges };
-
-  explicit ContextStrategy(Attention attention) : attention_(attention) {}
-
-  void place_input(std::string_view name, const TokenDims& dims, const Mesh& mesh, Layout& layout) const override;
-  void place_value(Mark mark, const Type& type, const Mesh& mesh, Layout& layout) const override;
-
- private:
-  Attention attention_;
-};
-
 }  // namespace tessera::test

@@ -5,13 +5,13 @@
 // are what the parallelism costs when it is written by hand, and not one more.
 #include "core/graph/ops/convert.hpp"
 #include "core/mesh/conversion.hpp"
+#include "test/support/context_strategies.hpp"
 #include "test/support/placed_model.hpp"
 #include "test/support/test_strategies.hpp"
 
 namespace tessera::test {
 namespace {
 
-using Attention = ContextStrategy::Attention;
 using Kind = ConversionStep::Kind;
 
 /// Number of collectives by "kind(axes)".
@@ -36,11 +36,11 @@ struct Extras {
 
 class PlacedLlama {
  public:
-  PlacedLlama(std::vector<Axis> axes, Residual residual, Attention attention = Attention::gathers,
+  PlacedLlama(std::vector<Axis> axes, Residual residual, const std::string& context = "allgather",
               const Extras& extras = {})
       : mesh_(std::move(axes)),
         tensor_(k_heads, extras.key_heads, residual),
-        context_(attention),
+        context_(context_strategy(context)),
         model_(place_it(extras)) {}
 
   Counts count(Where where) const {
@@ -76,14 +76,14 @@ class PlacedLlama {
     config.biases = extras.biases;
     config.qk_norm = extras.qk_norm;
     const UnmarkedTensorParallel unmarked(tensor_);
-    const Strategy* strategies[] = {&tensor_, &context_, &data_};
+    const Strategy* strategies[] = {&tensor_, context_.get(), &data_};
     if (!extras.marks_block_inputs) strategies[0] = &unmarked;
     return {config, {16, 4, extras.head_pieces}, mesh_, strategies};
   }
 
   Mesh mesh_;
   TensorParallel tensor_;
-  ContextStrategy context_;
+  std::unique_ptr<Strategy> context_;
   DataStrategy data_;
   PlacedModel model_;
 };
@@ -102,7 +102,7 @@ Counts together(const std::vector<Counts>& all) {
 class TensorCountsTest : public testing::TestWithParam<Extras> {};
 
 TEST_P(TensorCountsTest, TwoReductionsEachWay) {
-  const PlacedLlama model(k_tp2, Residual::replicated, Attention::gathers, GetParam());
+  const PlacedLlama model(k_tp2, Residual::replicated, "allgather", GetParam());
   EXPECT_EQ(model.count(k_layer_forward), (Counts{{"all_reduce(tp)", 2}}));
   EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_reduce(tp)", 2}}));
   EXPECT_EQ(model.count(k_head_forward), (Counts{{"all_reduce(tp)", 3}}));
@@ -114,7 +114,7 @@ TEST_P(TensorCountsTest, TwoReductionsEachWay) {
 }
 
 TEST_P(TensorCountsTest, WithTheSequenceSplitTheyBecomeGathersAndScatters) {
-  const PlacedLlama model(k_tp2, Residual::split, Attention::gathers, GetParam());
+  const PlacedLlama model(k_tp2, Residual::split, "allgather", GetParam());
   EXPECT_EQ(model.count(k_layer_forward), (Counts{{"all_gather(tp)", 2}, {"reduce_scatter(tp)", 2}}));
   // Two gathers of the row matrices' output gradients, two of block inputs again for the weights' gradients.
   EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_gather(tp)", 4}, {"reduce_scatter(tp)", 2}}));
@@ -132,7 +132,7 @@ INSTANTIATE_TEST_SUITE_P(Extras, TensorCountsTest, testing::Values(k_plain, k_ad
                          [](const auto& test) { return test.param.biases ? "biases_and_head_norms" : "plain"; });
 
 TEST(CollectiveCountsTest, BiasesAndHeadNormsAreSummedOncePerStep) {
-  const PlacedLlama model(k_tp2, Residual::split, Attention::gathers, k_adorned);
+  const PlacedLlama model(k_tp2, Residual::split, "allgather", k_adorned);
   for (const char* field :
        {"attention.q_norm.gain", "attention.k_norm.gain", "attention.o.bias", "feed_forward.down.bias"})
     EXPECT_EQ(model.unsummed(field), "tp") << field;
@@ -144,11 +144,11 @@ TEST(CollectiveCountsTest, BiasesAndHeadNormsAreSummedOncePerStep) {
 TEST(CollectiveCountsTest, SharedKeyHeadsCostNothingInALayer) {
   for (const bool adorned : {false, true}) {
     const Extras extras{adorned, adorned, 2};
-    const PlacedLlama model(k_factored, Residual::replicated, Attention::gathers, extras);
+    const PlacedLlama model(k_factored, Residual::replicated, "allgather", extras);
     const std::string all = "(tp.replica.tp.head)";
     EXPECT_EQ(model.count(k_layer_forward), (Counts{{"all_reduce" + all, 2}}));
     EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_reduce" + all, 2}}));
-    const PlacedLlama split(k_factored, Residual::split, Attention::gathers, extras);
+    const PlacedLlama split(k_factored, Residual::split, "allgather", extras);
     EXPECT_EQ(split.count(k_layer_forward), (Counts{{"all_gather" + all, 2}, {"reduce_scatter" + all, 2}}));
     EXPECT_EQ(split.count(k_layer_backward), (Counts{{"all_gather" + all, 4}, {"reduce_scatter" + all, 2}}));
     for (const PlacedLlama* placed : {&model, &split}) {
@@ -171,8 +171,8 @@ TEST(CollectiveCountsTest, SharedKeyHeadsCostNothingBesideContext) {
   axes.push_back({"cp", "cp", 2});
   const Extras extras{.key_heads = 2};
   for (const Residual residual : {Residual::replicated, Residual::split}) {
-    const PlacedLlama both(axes, residual, Attention::gathers, extras),
-        alone(k_factored, residual, Attention::gathers, extras), context(k_cp2, residual, Attention::gathers);
+    const PlacedLlama both(axes, residual, "allgather", extras), alone(k_factored, residual, "allgather", extras),
+        context(k_cp2, residual, "allgather");
     for (const Where where : {k_layer_forward, k_layer_backward})
       EXPECT_EQ(both.count(where), together({alone.count(where), context.count(where)}));
     EXPECT_EQ(both.unsummed("attention.k"), "tp.replica.cp");
@@ -182,7 +182,7 @@ TEST(CollectiveCountsTest, SharedKeyHeadsCostNothingBesideContext) {
 /// Without the mark of block inputs the axes of key heads and their replicas part: right, and wasteful.
 TEST(CollectiveCountsTest, FactoredAxesNeedTheMarkOfBlockInputs) {
   const Extras extras{.key_heads = 2, .marks_block_inputs = false};
-  const PlacedLlama model(k_factored, Residual::split, Attention::gathers, extras);
+  const PlacedLlama model(k_factored, Residual::split, "allgather", extras);
   const std::string all = "(tp.replica.tp.head)";
   EXPECT_EQ(model.count(k_layer_forward),
             (Counts{{"all_gather" + all, 2}, {"all_gather(tp.replica)", 2}, {"reduce_scatter" + all, 2}}));
@@ -195,16 +195,16 @@ TEST(CollectiveCountsTest, FactoredAxesNeedTheMarkOfBlockInputs) {
 
 TEST(CollectiveCountsTest, PiecesOfTheHeadReduceTheirInputsGradientTogether) {
   const Extras extras{.head_pieces = 4};
-  const PlacedLlama model(k_tp2, Residual::replicated, Attention::gathers, extras);
+  const PlacedLlama model(k_tp2, Residual::replicated, "allgather", extras);
   EXPECT_EQ(model.count(k_head_forward), (Counts{{"all_reduce(tp)", 12}}));
   EXPECT_EQ(model.count(k_head_backward), (Counts{{"all_reduce(tp)", 1}}));
-  const PlacedLlama split(k_tp2, Residual::split, Attention::gathers, extras);
+  const PlacedLlama split(k_tp2, Residual::split, "allgather", extras);
   EXPECT_EQ(split.count(k_head_forward), (Counts{{"all_gather(tp)", 1}, {"all_reduce(tp)", 12}}));
   EXPECT_EQ(split.count(k_head_backward), (Counts{{"reduce_scatter(tp)", 1}}));
 }
 
 TEST(CollectiveCountsTest, ContextThatGathersKeys) {
-  const PlacedLlama model(k_cp2, Residual::replicated, Attention::gathers);
+  const PlacedLlama model(k_cp2, Residual::replicated, "allgather");
   EXPECT_EQ(model.count(k_layer_forward), (Counts{{"all_gather(cp)", 2}}));
   EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_gather(cp)", 2}, {"reduce_scatter(cp)", 2}}));
   EXPECT_EQ(model.count(k_head_forward), Counts{});
@@ -214,7 +214,7 @@ TEST(CollectiveCountsTest, ContextThatGathersKeys) {
 }
 
 TEST(CollectiveCountsTest, ContextThatExchangesTheSequenceForHeads) {
-  const PlacedLlama model(k_cp2, Residual::replicated, Attention::exchanges);
+  const PlacedLlama model(k_cp2, Residual::replicated, "ulysses");
   EXPECT_EQ(model.count(k_layer_forward), (Counts{{"all_to_all(cp)", 4}}));
   EXPECT_EQ(model.count(k_layer_backward), (Counts{{"all_to_all(cp)", 4}}));
 }
@@ -223,7 +223,7 @@ TEST(CollectiveCountsTest, ContextThatExchangesTheSequenceForHeads) {
 TEST(CollectiveCountsTest, ProductsCostTheSum) {
   const std::vector<Axis> tp_cp_dp{{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 2}};
   for (const Residual residual : {Residual::replicated, Residual::split}) {
-    for (const Attention attention : {Attention::gathers, Attention::exchanges}) {
+    for (const char* const attention : {"allgather", "ulysses"}) {
       const PlacedLlama all(tp_cp_dp, residual, attention), tensor(k_tp2, residual),
           context(k_cp2, residual, attention);
       for (const Where where : {k_layer_forward, k_layer_backward})

@@ -2,11 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/scheduler/expand.hpp"
 
+#include <algorithm>
+
 #include "core/base/op_attributes.hpp"
 #include "core/graph/ops/add.hpp"
+#include "core/graph/ops/attention.hpp"
+#include "core/graph/ops/convert.hpp"
 #include "core/graph/ops/linear.hpp"
 #include "core/graph/ops/rope.hpp"
 #include "core/graph/ops/tokens.hpp"
+#include "core/mesh/conversion.hpp"
+#include "core/scheduler/order.hpp"
+#include "modules/strategy/context_allgather/context_allgather.hpp"
+#include "modules/strategy/context_ring/context_ring.hpp"
 #include "test/support/closeness.hpp"
 #include "test/support/placed_model.hpp"
 #include "test/support/test_strategies.hpp"
@@ -119,7 +127,7 @@ TEST(ExpandTest, GathersThatNobodyReadsAreDropped) {
   const Strategy* strategies[] = {&ring};
   const PlacedModel model(tiny(), {16, 2, 1}, mesh, strategies);
   EXPECT_EQ(collectives_of(model.graph()).live, 0);
-  EXPECT_EQ(collectives_of(model.graph()).all, 4);  // keys and values, in forward and in backward
+  EXPECT_EQ(collectives_of(model.graph()).all, 6);  // keys and values, in backward positions and documents
 }
 
 TEST(ExpandTest, ExpandedNodesComputeTheSame) {
@@ -130,7 +138,7 @@ TEST(ExpandTest, ExpandedNodesComputeTheSame) {
   const Mesh mesh({{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 2}});
   for (const Residual residual : {Residual::replicated, Residual::split}) {
     const TensorParallel tensor(tiny().heads, tiny().kv_heads, residual);
-    const ContextStrategy context(ContextStrategy::Attention::gathers);
+    const ContextAllgather context;
     const DataStrategy data;
     const ExpandingStrategy expanding;
     const Strategy* strategies[] = {&tensor, &context, &data, &expanding};

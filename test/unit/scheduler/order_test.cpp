@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/scheduler/order.hpp"
 
+#include "test/support/context_strategies.hpp"
 #include "test/support/placed_model.hpp"
 #include "test/support/test_strategies.hpp"
 
@@ -54,11 +55,11 @@ TEST(OrderTest, NoNodeReadsBeforeItsInputsAreMade) {
           split(config.heads, config.kv_heads, Residual::split);
       const UnmarkedTensorParallel unmarked(split);
       for (const Strategy* tensor : std::initializer_list<const Strategy*>{&replicated, &split, &unmarked}) {
-        for (const auto attention : {ContextStrategy::Attention::gathers, ContextStrategy::Attention::exchanges}) {
+        for (const std::string& attention : context_strategies()) {
           const Mesh mesh(axes);
-          const ContextStrategy context(attention);
+          const auto context = context_strategy(attention);
           const DataStrategy data;
-          const Strategy* strategies[] = {tensor, &context, &data};
+          const Strategy* strategies[] = {tensor, context.get(), &data};
           const PlacedModel model(config, {32, 4, 4}, mesh, strategies);
           std::vector<NodeList> programs = cut_into_programs(model.graph(), {});
           EXPECT_THAT(reads_before_writes(model.graph(), programs), testing::IsEmpty()) << mesh.describe();
