@@ -7,7 +7,7 @@
 #include <map>
 #include <tuple>
 
-#include "core/device/immediate_stream.hpp"
+#include "core/comm/exchange.hpp"
 
 namespace tessera {
 namespace {
@@ -37,36 +37,19 @@ auto name_of(const SeriesDigest& d) {
 
 }  // namespace
 
-std::vector<std::int64_t> SeriesExchange::gather(const std::vector<std::int64_t>& mine) {
-  const auto count = static_cast<std::int64_t>(mine.size());
-  std::vector<std::int64_t> all(mine.size() * static_cast<std::size_t>(world_.size()));
-  const std::vector<std::int64_t> counts(static_cast<std::size_t>(world_.size()), count);
-  ImmediateStream stream;
-  world_
-      .all_gather({mine.data(), count, DType::i64}, {all.data(), count * world_.size(), DType::i64}, counts,
-                  {stream, {}})
-      .wait();
-  return all;
-}
-
 std::int64_t SeriesExchange::largest(std::int64_t mine) {
-  const std::vector<std::int64_t> all = gather({mine});
+  const std::vector<std::int64_t> all = gather_words(world_, {&mine, 1});
   return *std::max_element(all.begin(), all.end());
 }
 
-void SeriesExchange::broadcast(void* data, std::int64_t bytes, int root) {
-  if (bytes == 0) return;
-  ImmediateStream stream;
-  world_.broadcast({data, bytes, DType::u8}, root, {stream, {}}).wait();
-}
-
 std::optional<std::string> SeriesExchange::first_text(const std::optional<std::string>& mine) {
-  const std::vector<std::int64_t> has = gather({mine.has_value() ? 1 : 0});
+  const std::int64_t is_there = mine.has_value() ? 1 : 0;
+  const std::vector<std::int64_t> has = gather_words(world_, {&is_there, 1});
   const auto first = std::find(has.begin(), has.end(), 1);
   if (first == has.end()) return std::nullopt;
   std::string text = mine.value_or("");
   text.resize(k_text_bytes);
-  broadcast(text.data(), k_text_bytes, static_cast<int>(first - has.begin()));
+  broadcast_from(world_, static_cast<int>(first - has.begin()), {text.data(), k_text_bytes, DType::u8});
   return std::string(text.c_str());
 }
 
@@ -76,7 +59,7 @@ std::optional<SeriesDigest> SeriesExchange::first_mismatch(const std::vector<Ser
   std::vector<std::int64_t> words;
   for (const SeriesDigest& digest : mine) append(words, digest);
   for (std::size_t i = mine.size(); i < most; ++i) append(words, {});  // no members: nobody's
-  const std::vector<std::int64_t> all = gather(words);
+  const std::vector<std::int64_t> all = gather_words(world_, words);
 
   std::map<decltype(name_of(SeriesDigest{})), std::vector<SeriesDigest>> listed;
   for (std::size_t at = 0; at < all.size(); at += k_words)
@@ -91,11 +74,11 @@ std::optional<SeriesDigest> SeriesExchange::first_mismatch(const std::vector<Ser
 }
 
 std::vector<CallSignature> SeriesExchange::calls_of(int source, const std::vector<CallSignature>& mine) {
-  const auto count =
-      static_cast<std::size_t>(gather({static_cast<std::int64_t>(mine.size())})[static_cast<std::size_t>(source)]);
+  const std::int64_t size = std::ssize(mine);
+  const std::int64_t count = gather_words(world_, {&size, 1})[static_cast<std::size_t>(source)];
   std::vector<CallSignature> calls = mine;
-  calls.resize(count);
-  broadcast(calls.data(), static_cast<std::int64_t>(count * sizeof(CallSignature)), source);
+  calls.resize(static_cast<std::size_t>(count));
+  broadcast_from(world_, source, {calls.data(), count * static_cast<std::int64_t>(sizeof(CallSignature)), DType::u8});
   return calls;
 }
 
@@ -107,7 +90,7 @@ std::vector<AxisGroup> SeriesExchange::union_of(std::vector<AxisGroup> mine) {
     words.push_back(static_cast<std::int64_t>(group.home.bits()));
   }
   words.resize(2 * most);
-  const std::vector<std::int64_t> all = most == 0 ? words : gather(words);
+  const std::vector<std::int64_t> all = most == 0 ? words : gather_words(world_, words);
   std::vector<AxisGroup> groups;
   for (std::size_t at = 0; at < all.size(); at += 2)
     if (all[at] != 0)

@@ -42,8 +42,6 @@ class SeriesExchange {
 
  private:
   std::int64_t largest(std::int64_t mine);
-  std::vector<std::int64_t> gather(const std::vector<std::int64_t>& mine);
-  void broadcast(void* data, std::int64_t bytes, int root);
 
   Communicator& world_;
 };
