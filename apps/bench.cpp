@@ -5,6 +5,7 @@
 #include "apps/arguments.hpp"
 #include "apps/bench/gemm.hpp"
 #include "apps/bench/options.hpp"
+#include "apps/bench/pipeline.hpp"
 #include "apps/bench/step.hpp"
 #include "apps/verb.hpp"
 #include "core/config/nearest.hpp"
@@ -17,6 +18,7 @@ std::string help() {
       "  gemm  fp32 matrix products of GPT-2 124M (or one of --m --n --k), beside a measured peak of multiply-adds\n"
       "  ops   every op of a training step with its shapes, in one layer of GPT-2 124M and of a llama of that size\n"
       "  step  a training step on random tokens: tokens/s, time by op, ratio to its matrix products alone\n"
+      "  pipeline  steps of stages that sleep, one per rank, beside the closed formula of each schedule\n"
       "\n`step` and `ops` take the options of a run (`tessera train --help`), as flags or in a run file; without\n"
       "train.global_batch a step is one micro-batch. `mpirun -n 2 tessera bench step …` measures two ranks.\n"
       "The last line is the figure of merit: FOM name=value ….\n",
@@ -28,10 +30,10 @@ struct Benchmark {
   int (*run)(std::span<const std::string> arguments);
 };
 constexpr std::array k_benchmarks{Benchmark{"gemm", bench_gemm}, Benchmark{"ops", bench_ops},
-                                  Benchmark{"step", bench_step}};
+                                  Benchmark{"step", bench_step}, Benchmark{"pipeline", bench_pipeline}};
 
 int run(std::span<const std::string> arguments) {
-  if (arguments.empty()) throw usage_error("bench", "what to measure is missing", "gemm, ops or step");
+  if (arguments.empty()) throw usage_error("bench", "what to measure is missing", "gemm, ops, step or pipeline");
   std::vector<std::string> names;
   for (const Benchmark& benchmark : k_benchmarks) {
     if (benchmark.name == arguments.front()) return benchmark.run(arguments.subspan(1));
@@ -42,7 +44,7 @@ int run(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Verb k_bench{"bench", "bench gemm | ops | step [RUN.INI] [flags]",
+const Verb k_bench{"bench", "bench gemm | ops | step | pipeline [RUN.INI] [flags]",
                    "Measures kernels and training steps on this machine.", run, help};
 
 }  // namespace tessera::apps
