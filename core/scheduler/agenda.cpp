@@ -3,7 +3,9 @@
 #include "core/scheduler/agenda.hpp"
 
 #include <algorithm>
+#include <map>
 #include <tuple>
+#include <utility>
 
 #include "core/scheduler/schedule_run.hpp"
 
@@ -16,10 +18,10 @@ std::size_t at(Copies kind) {
   return static_cast<std::size_t>(kind);
 }
 
-/// What happens to the memory of one kind: it is taken at one item and given back behind another.
+/// The items between which a micro-batch of a chunk needs memory of one kind, and the copy that it gets.
 struct Life {
   std::size_t begin = 0, end = 0;
-  bool used = false;
+  std::int32_t copy = 0;
 };
 
 class AgendaMaker {
@@ -31,10 +33,8 @@ class AgendaMaker {
     add_turns_and_messages();
     add_sent();
     agenda_.end = 2 * run_.end;
-    agenda_.counts.resize(placement_.size());
     for (int kind = 0; kind < k_copies; ++kind)
-      for (int chunk = 0; chunk < chunks(); ++chunk)
-        if (is_here(chunk) && static_cast<Copies>(kind) != Copies::inputs) assign(static_cast<Copies>(kind), chunk);
+      if (static_cast<Copies>(kind) != Copies::inputs) assign(static_cast<Copies>(kind));
     return std::move(agenda_);
   }
 
@@ -120,43 +120,35 @@ class AgendaMaker {
     return false;
   }
 
-  void assign(Copies kind, int chunk) {
-    std::vector<Life> lives;
+  void assign(Copies kind) {
+    std::map<std::pair<int, int>, Life> lives;  // of (chunk, micro-batch)
     for (std::size_t i = 0; i < agenda_.items.size(); ++i) {
       const Item& item = agenda_.items[i];
-      if (item.turn.chunk != chunk || !touches(item, kind)) continue;
-      const auto m = static_cast<std::size_t>(item.turn.micro_batch);
-      if (m >= lives.size()) lives.resize(m + 1);
-      if (!lives[m].used) lives[m].begin = i;
-      lives[m].used = true;
-      lives[m].end = i;
+      if (touches(item, kind))
+        lives.try_emplace({item.turn.chunk, item.turn.micro_batch}, Life{i, i, 0}).first->second.end = i;
     }
-    colour(kind, chunk, lives);
+    agenda_.counts[at(kind)] = colour(lives);
+    for (Item& item : agenda_.items)
+      if (const auto found = lives.find({item.turn.chunk, item.turn.micro_batch}); found != lives.end())
+        item.copies[at(kind)] = found->second.copy;
   }
 
-  /// Gives every micro-batch the lowest copy that is free during its life.
-  void colour(Copies kind, int chunk, const std::vector<Life>& lives) {
-    std::vector<std::size_t> by_begin;
-    for (std::size_t m = 0; m < lives.size(); ++m)
-      if (lives[m].used) by_begin.push_back(m);
-    std::sort(by_begin.begin(), by_begin.end(),
-              [&](std::size_t a, std::size_t b) { return lives[a].begin < lives[b].begin; });
+  /// Gives every life the lowest copy that is free during it; how many copies there are.
+  static int colour(std::map<std::pair<int, int>, Life>& lives) {
+    std::vector<Life*> by_begin;
+    for (auto& [owner, life] : lives) by_begin.push_back(&life);
+    std::sort(by_begin.begin(), by_begin.end(), [](const Life* a, const Life* b) { return a->begin < b->begin; });
     std::vector<std::size_t> busy_until;
-    std::vector<int> copy_of(lives.size());
-    for (std::size_t m : by_begin) {
+    for (Life* life : by_begin) {
       const auto free =
-          std::find_if(busy_until.begin(), busy_until.end(), [&](std::size_t end) { return end < lives[m].begin; });
-      copy_of[m] = static_cast<int>(free - busy_until.begin());
+          std::find_if(busy_until.begin(), busy_until.end(), [&](std::size_t end) { return end < life->begin; });
+      life->copy = static_cast<std::int32_t>(free - busy_until.begin());
       if (free == busy_until.end())
-        busy_until.push_back(lives[m].end);
+        busy_until.push_back(life->end);
       else
-        *free = lives[m].end;
+        *free = life->end;
     }
-    agenda_.counts[static_cast<std::size_t>(chunk)][at(kind)] = static_cast<int>(busy_until.size());
-    for (Item& item : agenda_.items)
-      if (const auto m = static_cast<std::size_t>(item.turn.micro_batch);
-          item.turn.chunk == chunk && m < copy_of.size())
-        item.copies[at(kind)] = copy_of[m];
+    return static_cast<int>(busy_until.size());
   }
 
   const std::vector<std::vector<Turn>>& turns_;

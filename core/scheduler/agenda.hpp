@@ -30,8 +30,8 @@ struct AgendaItem {
 
 struct Agenda {
   std::vector<AgendaItem> items;
-  std::vector<std::array<int, k_copies>> counts;  ///< [chunk]: copies needed of each kind; 0 for other stages' chunks
-  std::int64_t end = 0;                           ///< slot behind everything, the same on all stages
+  std::array<int, k_copies> counts{};  ///< copies of each kind; the stage's chunks share them
+  std::int64_t end = 0;                ///< slot behind everything, the same on all stages
 };
 
 /// Both ends of a message place it by the turn that makes it, so that along every stage's list (slot, source) never

@@ -32,16 +32,15 @@ void Lowering::fix(Value v, Address address) {
   places_[v] = {storage_.add_fixed(address, local_bytes(v)), 0};
 }
 
-void Lowering::add_copies(Copies kind, int chunk, int count) {
-  if (kind == Copies::inputs) chunk = 0;
-  const Tag tag = kind == Copies::inputs                                                      ? Tag::inputs
-                  : kind == Copies::saved || kind == Copies::kept || kind == Copies::deferred ? Tag::activations
-                                                                                              : Tag::boundary;
-  groups_[{kind, chunk}] = storage_.add_group({kind, chunk, tag, count, 0, 0});
+void Lowering::add_copies(Copies kind, int count) {
+  Tag tag = Tag::boundary;
+  if (kind == Copies::inputs) tag = Tag::inputs;
+  if (kind == Copies::saved || kind == Copies::kept || kind == Copies::deferred) tag = Tag::activations;
+  groups_[kind] = storage_.add_group({kind, tag, count, 0, 0});
 }
 
 Operand Lowering::place_input(Value v) {
-  places_[v] = {storage_.add_copy(groups_.at({Copies::inputs, 0}), local_bytes(v)), 0};
+  places_[v] = {storage_.add_copy(groups_.at(Copies::inputs), 0, local_bytes(v)), 0};
   return operand(v);
 }
 
@@ -236,7 +235,7 @@ Place Lowering::produce(const Node& node, std::size_t output) {
 
 Place Lowering::lasting_place(Value v, const Lasting& lasting) {
   const std::int64_t bytes = local_bytes(v);
-  if (lasting.copies) return {storage_.add_copy(groups_.at({*lasting.copies, chunk_}), bytes), 0};
+  if (lasting.copies) return {storage_.add_copy(groups_.at(*lasting.copies), chunk_, bytes), 0};
   return {storage_.add(Tag::state, bytes, position()), 0};
 }
 

@@ -44,8 +44,8 @@ class Lowering {
   /// Bytes of this rank's part.
   std::int64_t local_bytes(Value v) const;
 
-  /// Makes the copies of one kind for one chunk of this rank. Inputs have one group for all chunks.
-  void add_copies(Copies kind, int chunk, int count);
+  /// Makes the copies of one kind.
+  void add_copies(Copies kind, int count);
 
   /// Lays an input of micro-batches behind those before it.
   Operand place_input(Value v);
@@ -163,11 +163,11 @@ class Lowering {
   std::set<std::int32_t> started_;  ///< accumulators that some instruction has written
   std::vector<Place> operand_places_;
   std::map<std::string, std::int32_t> names_;
-  std::map<std::pair<Copies, int>, std::int16_t> groups_;  ///< of (kind, chunk)
-  std::map<Value, Lasting> lasting_;                       ///< bases that are read outside their program
-  std::map<Value, std::int32_t> received_;                 ///< event of copy 0 of a `receive`'s output
-  std::map<Value, std::int32_t> last_reader_;              ///< node that reads a base last
-  std::map<std::int32_t, Pending> pending_;                ///< by the buffer that an open event writes
+  std::map<Copies, std::int16_t> groups_;
+  std::map<Value, Lasting> lasting_;           ///< bases that are read outside their program
+  std::map<Value, std::int32_t> received_;     ///< event of copy 0 of a `receive`'s output
+  std::map<Value, std::int32_t> last_reader_;  ///< node that reads a base last
+  std::map<std::int32_t, Pending> pending_;    ///< by the buffer that an open event writes
   std::vector<Place> slots_;
   std::vector<std::int32_t> slot_events_;  ///< event that uses the slot; -1: free
   std::size_t next_slot_ = 0;

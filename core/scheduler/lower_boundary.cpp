@@ -7,7 +7,7 @@
 namespace tessera {
 
 std::int32_t Lowering::copies_of(Copies kind) const {
-  return storage_.groups()[static_cast<std::size_t>(groups_.at({kind, chunk_}))].count;
+  return storage_.groups()[static_cast<std::size_t>(groups_.at(kind))].count;
 }
 
 std::int32_t Lowering::receive_program(const std::vector<std::int32_t>& nodes) {

@@ -58,10 +58,9 @@ enum class Copies : std::uint8_t {
 inline constexpr int k_copies = 8;
 using CopyIndices = std::array<std::int32_t, k_copies>;
 
-/// The memory of one kind for one chunk.
+/// The memory of one kind. The chunks of a stage share the copies, each as large as the largest chunk needs.
 struct CopyGroup {
   Copies kind = Copies::saved;
-  int chunk = 0;
   Tag tag = Tag::activations;
   int count = 1;
   std::int64_t bytes = 0;  ///< of one copy

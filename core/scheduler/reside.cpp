@@ -40,11 +40,10 @@ void lay_out_buckets(const Graph& graph, const Update& update, Lowering& lowerin
 }
 
 void add_groups(const Agenda& agenda, int micro_batches, Lowering& lowering) {
-  lowering.add_copies(Copies::inputs, 0, micro_batches);
-  for (std::size_t chunk = 0; chunk < agenda.counts.size(); ++chunk)
-    for (int kind = 0; kind < k_copies; ++kind)
-      if (const int count = agenda.counts[chunk][static_cast<std::size_t>(kind)]; count > 0)
-        lowering.add_copies(static_cast<Copies>(kind), static_cast<int>(chunk), count);
+  lowering.add_copies(Copies::inputs, micro_batches);
+  for (int kind = 0; kind < k_copies; ++kind)
+    if (const int count = agenda.counts[static_cast<std::size_t>(kind)]; count > 0)
+      lowering.add_copies(static_cast<Copies>(kind), count);
 }
 
 void lay_out_inputs(const Graph& graph, Lowering& lowering, Plan& plan) {

@@ -32,10 +32,12 @@ std::int32_t Storage::add(Tag tag, std::int64_t bytes, std::int32_t position) {
   return index;
 }
 
-std::int32_t Storage::add_copy(std::int16_t group, std::int64_t bytes) {
+std::int32_t Storage::add_copy(std::int16_t group, int chunk, std::int64_t bytes) {
   CopyGroup& g = groups_[static_cast<std::size_t>(group)];
-  const Address at{g.tag, aligned(g.bytes), group};
-  g.bytes = at.offset + bytes;
+  std::int64_t& end = chunk_bytes_[{group, chunk}];
+  const Address at{g.tag, aligned(end), group};
+  end = at.offset + bytes;
+  g.bytes = std::max(g.bytes, end);
   return add_fixed(at, bytes);
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "core/scheduler/plan.hpp"
@@ -27,8 +28,8 @@ class Storage {
  public:
   /// A buffer that is written first at `position`.
   std::int32_t add(Tag tag, std::int64_t bytes, std::int32_t position);
-  /// A buffer of every copy of a group.
-  std::int32_t add_copy(std::int16_t group, std::int64_t bytes);
+  /// A buffer of a chunk in every copy of a group; those of different chunks overlap.
+  std::int32_t add_copy(std::int16_t group, int chunk, std::int64_t bytes);
   /// A buffer at a given address, that is always alive.
   std::int32_t add_fixed(Address address, std::int64_t bytes);
 
@@ -65,6 +66,7 @@ class Storage {
   std::vector<std::int32_t> unpacked_;
   std::map<Tag, std::int64_t> base_;  ///< where packed buffers of a tag begin: behind what was reserved
   std::vector<CopyGroup> groups_;
+  std::map<std::pair<std::int16_t, int>, std::int64_t> chunk_bytes_;  ///< of a group's copy that a chunk uses
   MemoryPlan memory_;
   std::vector<Release> releases_;
 };
