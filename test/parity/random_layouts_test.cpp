@@ -7,6 +7,7 @@
 
 #include <fmt/core.h>
 
+#include <cctype>
 #include <cstdlib>
 #include <map>
 
@@ -82,6 +83,7 @@ RandomCase draw_case(std::uint64_t seed) {
   m.ffn = draw.number(1, 30);
   m.vocab = draw.number(2, 60);
   m.sequence = draw.number(1, 24);
+  if (l.context > 1 && draw.chance(0.8)) m.sequence = l.context * draw.number(1, 7);  // as the ring asks
   m.biases = draw.chance(0.3);
   m.qk_norm = draw.chance(0.3);
   m.tied = draw.chance(0.4);
@@ -103,6 +105,17 @@ std::string describe(const RandomCase& c) {
       m.dropout, c.shape.global_batch, c.shape.micro_batch);
 }
 
+/// A reason of refusal without its numbers.
+std::string kind_of(std::string reason) {
+  std::string kind;
+  for (char c : reason)
+    if (std::isdigit(static_cast<unsigned char>(c)) == 0)
+      kind += c;
+    else if (!kind.ends_with('#'))
+      kind += '#';
+  return kind;
+}
+
 TEST(RandomLayouts, TrainAsOneRankDoes) {
   const std::int64_t cases = number_in_environment("TESSERA_RANDOM_LAYOUTS", 200);
   const std::int64_t start = number_in_environment("TESSERA_RANDOM_SEED", 1);
@@ -120,7 +133,7 @@ TEST(RandomLayouts, TrainAsOneRankDoes) {
     } catch (const Error& error) {
       ASSERT_EQ(error.kind(), ErrorKind::configuration)
           << "seed " << seed << ": " << describe(c) << ": " << error.what();
-      ++refused[error.what()];
+      ++refused[kind_of(error.what())];
     }
   }
   fmt::print("{} random layouts compared, seeds from {}\n", compared, start);
