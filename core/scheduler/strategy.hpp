@@ -50,6 +50,10 @@ class Strategy {
   /// it, gets the new value in the layout that it read. False: leaves the node alone.
   virtual bool expand(const Node&, Placer&, std::vector<Value>&) const { return false; }
 
+  /// The order in which the tokens of a sequence lie, as runs of places; empty: as they come. They travel with their
+  /// positions, documents, targets and masks, so nobody but who fills the inputs knows.
+  virtual std::vector<Range> sequence_order(std::int64_t, const Mesh&) const { return {}; }
+
   /// Where gradients rest, and how large the buckets are that they rest in (bytes; 0: no opinion).
   virtual GradientRest gradient_rest() const { return GradientRest::partial; }
   virtual std::int64_t bucket_bytes() const { return 0; }

@@ -9,6 +9,7 @@
 #include "core/model/initial.hpp"
 #include "core/scheduler/layer_split.hpp"
 #include "core/scheduler/verifier.hpp"
+#include "core/train/reordered_source.hpp"
 
 namespace tessera {
 namespace {
@@ -61,6 +62,7 @@ Engine::Engine(const EngineArgs& args)
     : args_(args),
       columns_(args.micro_batch * args.mesh.size_of(args.mesh.factors("dp").set())),
       micro_batches_(micro_batches_of(args, columns_)),
+      order_(sequence_order(args_.strategies, args.model.sequence, args.mesh)),
       target_{args.kernels, args.device.threads(), args.collective_workspace} {
   const auto ranks = [&](std::string_view stem) { return args.mesh.size_of(args.mesh.factors(stem).set()); };
   const std::int64_t sequence = args.model.sequence, parts = ranks("cp"), vocab = args.model.vocab / ranks("tp");
@@ -182,7 +184,7 @@ void Engine::fill(const Plan& plan, BatchView view, BatchSource& source, std::in
   };
   move(view.ids), move(view.target), move(view.position), move(view.index), move(view.document), move(view.sample);
   view.mask = static_cast<std::byte*>(view.mask) + shift;
-  source.fill(first_sample, samples, view);
+  ReorderedSource(source, order_).fill(first_sample, samples, view);
 }
 
 double Engine::scalar(const Operand& operand, std::int64_t index) const {

@@ -112,6 +112,7 @@ class Engine {
   EngineArgs args_;
   std::int64_t columns_ = 0;  ///< samples of one micro-batch over all data-parallel ranks
   std::int64_t micro_batches_ = 0;
+  std::vector<Range> order_;  ///< of the tokens of a sequence; empty: as the source gives them
   Target target_;
   Compiled training_, evaluation_;
   std::optional<AxisCommunicators> communicators_;

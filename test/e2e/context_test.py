@@ -25,6 +25,28 @@ class ContextTest(training.TrainingTest):
                                strategy__context=strategy)
                     self.expect_close(folder, one)
 
+    def test_a_sequence_lies_as_it_comes_or_in_zigzag(self):
+        self.train(1, "one", train__steps=STEPS)
+        for word in ("on", "off"):
+            self.train(2, word, train__steps=STEPS, parallel__context=2, context_ring__zigzag=word)
+            self.expect_close(word, "one")
+        outcome = self.train(2, "refused", code=program.CONFIGURATION, train__steps=1, parallel__context=2,
+                             model__sequence=30, context_ring__zigzag="on")
+        self.assertIn("model.sequence = 30 cannot be cut into 2 x parallel.context = 4 equal pieces", outcome.err)
+        outcome = self.train(2, "refused", code=program.CONFIGURATION, train__steps=1, parallel__context=2,
+                             strategy__context="ulysses", context_ring__zigzag="on")
+        self.assertIn("context_ring.zigzag belongs to the module strategy/context_ring", outcome.err)
+
+    def test_a_sequence_without_equal_blocks_is_refused_by_the_ring_only(self):
+        self.train(1, "one", train__steps=2, model__sequence=31)
+        outcome = self.train(2, "ring", code=program.CONFIGURATION, train__steps=2, model__sequence=31,
+                             parallel__context=2)
+        self.assertIn("model.sequence = 31 is not a multiple of parallel.context = 2", outcome.err)
+        for strategy in ("allgather", "ulysses"):
+            self.train(2, strategy, train__steps=2, model__sequence=31, parallel__context=2,
+                       strategy__context=strategy)
+            self.expect_close(strategy, "one")
+
     def test_evaluations_see_the_same_samples(self):
         losses = {}
         for folder, ranks, more in (("one", 1, {}),

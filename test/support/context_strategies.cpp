@@ -13,9 +13,9 @@ const std::vector<std::string>& context_strategies() {
   return all;
 }
 
-std::unique_ptr<Strategy> context_strategy(const std::string& name) {
-  if (name == "allgather") return std::make_unique<ContextAllgather>();
-  if (name == "ring") return std::make_unique<ContextRing>();
+std::unique_ptr<Strategy> context_strategy(const std::string& name, Zigzag zigzag) {
+  if (name == "allgather") return std::make_unique<ContextAllgather>(zigzag);
+  if (name == "ring") return std::make_unique<ContextRing>(zigzag);
   if (name == "ulysses") return std::make_unique<ContextUlysses>();
   throw Error(ErrorKind::not_found, "there is no context strategy " + name);
 }

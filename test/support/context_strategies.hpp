@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/scheduler/sequence_order.hpp"
 #include "core/scheduler/strategy.hpp"
 
 namespace tessera::test {
@@ -17,6 +18,7 @@ namespace tessera::test {
 /// Every name that context_strategy() knows.
 const std::vector<std::string>& context_strategies();
 
-std::unique_ptr<Strategy> context_strategy(const std::string& name);
+/// Strategies that have no order of their own ignore `zigzag`.
+std::unique_ptr<Strategy> context_strategy(const std::string& name, Zigzag zigzag = Zigzag::where_possible);
 
 }  // namespace tessera::test

@@ -9,4 +9,8 @@ void ContextAllgather::place_input(std::string_view, const TokenDims& dims, cons
   for (AxisId axis : mesh.factors("cp")) layout.splits(dims.sequence).push_back(axis);
 }
 
+std::vector<Range> ContextAllgather::sequence_order(std::int64_t sequence, const Mesh& mesh) const {
+  return zigzag_order(sequence, mesh.size_of(mesh.factors("cp").set()), zigzag_);
+}
+
 }  // namespace tessera

@@ -6,5 +6,7 @@
 using namespace tessera;
 
 TESSERA_MODULE(strategy, context_allgather, "the sequence split over ranks, keys and values gathered for attention") {
-  registrar.add<Strategy>("context_allgather", [](const Settings&) { return std::make_unique<ContextAllgather>(); });
+  registrar.add<Strategy>("context_allgather", [](const Settings& settings) {
+    return std::make_unique<ContextAllgather>(zigzag_named(settings.get<std::string>("context_allgather.zigzag")));
+  });
 }

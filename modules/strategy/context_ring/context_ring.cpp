@@ -133,4 +133,8 @@ bool ContextRing::expand(const Node& node, Placer& placer, std::vector<Value>& o
   return true;
 }
 
+std::vector<Range> ContextRing::sequence_order(std::int64_t sequence, const Mesh& mesh) const {
+  return zigzag_order(sequence, mesh.size_of(mesh.factors("cp").set()), zigzag_);
+}
+
 }  // namespace tessera

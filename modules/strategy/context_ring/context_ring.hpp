@@ -7,12 +7,15 @@
 // Must not know: kernels, how a shift is communicated, other axes.
 #pragma once
 
+#include "core/scheduler/sequence_order.hpp"
 #include "core/scheduler/strategy.hpp"
 
 namespace tessera {
 
 class ContextRing final : public Strategy {
  public:
+  explicit ContextRing(Zigzag zigzag = Zigzag::where_possible) : zigzag_(zigzag) {}
+
   /// Splits the sequence dim of every input.
   void place_input(std::string_view name, const TokenDims& dims, const Mesh& mesh, Layout& layout) const override;
 
@@ -23,6 +26,12 @@ class ContextRing final : public Strategy {
   /// merged by log-sum-exp. Backward, the final output and log-sum-exp serve every block, and the gradients of keys and
   /// values travel on with their block until it is home. The next block is sent for before the one at hand is used.
   bool expand(const Node& node, Placer& placer, std::vector<Value>& out) const override;
+
+  /// zigzag_order() over the ranks of `cp`.
+  std::vector<Range> sequence_order(std::int64_t sequence, const Mesh& mesh) const override;
+
+ private:
+  Zigzag zigzag_;
 };
 
 }  // namespace tessera

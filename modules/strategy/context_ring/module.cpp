@@ -7,5 +7,7 @@ using namespace tessera;
 
 TESSERA_MODULE(strategy, context_ring,
                "the sequence split over ranks, keys and values pass round while attention works") {
-  registrar.add<Strategy>("context_ring", [](const Settings&) { return std::make_unique<ContextRing>(); });
+  registrar.add<Strategy>("context_ring", [](const Settings& settings) {
+    return std::make_unique<ContextRing>(zigzag_named(settings.get<std::string>("context_ring.zigzag")));
+  });
 }

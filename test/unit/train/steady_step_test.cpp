@@ -14,6 +14,7 @@
 #include "modules/strategy/data_parallel/data_parallel.hpp"
 #include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 #include "steady_steps.hpp"
+#include "test/support/context_strategies.hpp"
 #include "test/support/reference_source.hpp"
 
 namespace tessera::test {
@@ -93,6 +94,17 @@ TEST(SteadyStep, OfTensorRanksAllocatesNothing) {
     run.axes = {{"tp", "tp", 4}};
     tensor.factor(run.axes);
     run.strategies = {&tensor};
+    expect_none(run);
+  }
+}
+
+TEST(SteadyStep, OfContextRanksAllocatesNothing) {
+  for (const std::string& name : context_strategies()) {
+    SCOPED_TRACE(name);
+    auto run = busy_case(Architecture::llama, DType::f32);
+    const auto context = context_strategy(name);
+    run.axes = {{"cp", "cp", 4}};
+    run.strategies = {context.get()};
     expect_none(run);
   }
 }
