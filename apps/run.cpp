@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include <fmt/core.h>
 
@@ -84,8 +85,9 @@ std::vector<Option> options_with_modules(const ModuleLoader& loader, const Setti
   return options;
 }
 
+/// `world`: how many ranks there are; nothing: as many as the option `world` says.
 Settings resolve_run(const std::vector<std::string>& arguments, std::span<const Option> extra,
-                     const ModuleLoader& loader, int world) {
+                     const ModuleLoader& loader, std::optional<int> world) {
   const std::vector<std::string> environment = environment_texts();
   std::vector<Option> known = core_options();
   known.insert(known.end(), extra.begin(), extra.end());
@@ -96,12 +98,13 @@ Settings resolve_run(const std::vector<std::string>& arguments, std::span<const 
   RunSources sources = gather_sources(arguments, environment, options, RunFile::first);
   if (sources.positionals.size() > 1)
     throw Error(ErrorKind::usage, fmt::format("one run file at most, got {}", sources.positionals.size()),
-                "see `tessera train --help`");
+                "see `--help` of the verb");
   Resolved resolved = resolve(options, sources.raws, dormant);
   std::vector<Problem>& problems = sources.problems;
   problems.insert(problems.end(), resolved.problems.begin(), resolved.problems.end());
   check_modules(loader, resolved.settings, problems);
-  const std::vector<Problem> broken = check_run(resolved.settings, world);
+  const std::int64_t ranks = world ? *world : resolved.settings.get<std::int64_t>("world");
+  const std::vector<Problem> broken = check_run(resolved.settings, ranks);
   problems.insert(problems.end(), broken.begin(), broken.end());
   const std::vector<Problem> missing = unbuilt(resolved.settings);
   problems.insert(problems.end(), missing.begin(), missing.end());
@@ -123,6 +126,14 @@ Run::Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const O
   settings_ = unpack_settings(std::as_bytes(std::span(packed)));
   (void)settings_.get<std::string>("model.preset");  // rank 0 has used it
   load_modules(ranks);
+}
+
+Run::Run(std::span<const std::string> arguments, std::span<const Option> extra) {
+  std::vector<std::string> rest(arguments.begin(), arguments.end());
+  const std::string module_path = take_module_path(rest);
+  loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path), linked_modules());
+  settings_ = resolve_run(rest, extra, *loader_, std::nullopt);
+  for (const NamedModule& module : named_modules(settings_)) loader_->load(module.kind, module.name);
 }
 
 void Run::load_modules(Ranks& ranks) {

@@ -40,19 +40,6 @@ std::string shapes_of(const Plan& plan, const Instruction& instruction) {
   return text;
 }
 
-double bytes_of(const Plan& plan, const Instruction& instruction) {
-  if (instruction.kind != Instruction::Kind::kernel) return 0;
-  double bytes = 0;
-  const auto operands = operands_of(plan, instruction);
-  for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (!operands[i].at) continue;
-    const Tensor& tensor = operands[i].tensor;
-    const bool added_into = i >= instruction.inputs && (instruction.accumulate >> (i - instruction.inputs) & 1U) != 0;
-    bytes += static_cast<double>(tensor.count() * size_of(tensor.dtype)) * (added_into ? 2 : 1);
-  }
-  return bytes;
-}
-
 std::vector<OpCost> sorted(std::vector<OpCost> costs) {
   std::stable_sort(costs.begin(), costs.end(), [](const OpCost& a, const OpCost& b) {
     return spread_of(a.seconds).median > spread_of(b.seconds).median;
@@ -78,7 +65,7 @@ TraceCosts::TraceCosts(const Plan& plan) {
       OpCost& cost = costs_[cost_of_[static_cast<std::size_t>(i)]];
       ++cost.calls;
       cost.flops += instruction.flops;
-      cost.bytes += bytes_of(plan, instruction);
+      cost.bytes += instruction.bytes;
     }
   }
 }

@@ -21,7 +21,7 @@ struct OpCost {
   std::string shapes;  ///< of inputs and outputs
   std::int64_t calls = 0;
   double flops = 0;             ///< of all calls, where the op counts them
-  double bytes = 0;             ///< of all operands of kernels, those added into twice
+  double bytes = 0;             ///< that they move to and from memory
   std::vector<double> seconds;  ///< of all calls together, one per step
 };
 

@@ -56,6 +56,7 @@ using TypeRule = std::vector<Type> (*)(const TypeArgs&);
 using LayoutRule = LayoutAnswer (*)(const Op&, const LayoutArgs&);
 using GradientRule = void (*)(GradientScope&);
 using FlopRule = double (*)(const CostArgs&);
+using ByteRule = double (*)(const CostArgs&);
 
 /// Whether outputs have memory of their own.
 enum class Memory : std::uint8_t {
@@ -88,6 +89,7 @@ struct Op {
   LayoutRule layout = nullptr;      ///< null: by labels
   GradientRule gradient = nullptr;  ///< null: not differentiable
   FlopRule flops = nullptr;         ///< null: none worth counting
+  ByteRule bytes = nullptr;         ///< moved to and from memory; null: every operand once, those added into twice
 };
 
 }  // namespace tessera

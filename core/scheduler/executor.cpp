@@ -57,13 +57,6 @@ void Executor::bind(const Action& action) {
   }
 }
 
-/// The event of an instruction, or that of the action's copy.
-std::size_t Executor::event_of(const Instruction& instruction, const Action& action) {
-  const std::int32_t copy =
-      instruction.event_copies < 0 ? 0 : action.copies[static_cast<std::size_t>(instruction.event_copies)];
-  return static_cast<std::size_t>(instruction.event + copy);
-}
-
 void Executor::run_program(std::int32_t action_index, const StepInputs& inputs) {
   const Action& action = plan_.actions[static_cast<std::size_t>(action_index)];
   bind(action);
@@ -77,15 +70,14 @@ void Executor::run_program(std::int32_t action_index, const StepInputs& inputs) 
         progress();
         break;
       case Instruction::Kind::post:
-        events_[event_of(instruction, action)] = {start(instruction), true};
-        open_.push_back(static_cast<std::int32_t>(event_of(instruction, action)));
+        events_[static_cast<std::size_t>(event_in(instruction, action))] = {start(instruction), true};
+        open_.push_back(event_in(instruction, action));
         break;
       case Instruction::Kind::wait: {
-        const std::size_t index = event_of(instruction, action);
-        OpenEvent& event = events_[index];
+        OpenEvent& event = events_[static_cast<std::size_t>(event_in(instruction, action))];
         if (event.open) event.work.wait();
         event.open = false;
-        std::erase(open_, static_cast<std::int32_t>(index));
+        std::erase(open_, event_in(instruction, action));
         break;
       }
     }

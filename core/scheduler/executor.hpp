@@ -45,7 +45,6 @@ class Executor {
   };
 
   void bind(const Action& action);
-  static std::size_t event_of(const Instruction& instruction, const Action& action);
   void run_program(std::int32_t action_index, const StepInputs& inputs);
   void run_kernel(const Instruction& instruction, const Action& action, const StepInputs& inputs);
   Work start(const Instruction& instruction);

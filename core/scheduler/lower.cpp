@@ -210,14 +210,28 @@ void Lowering::lower_kernel(const Node& node) {
     instruction.workspace_bytes = entry.workspace(in, out, node.attributes, target_.threads);
     storage_.memory()[Tag::workspace] = std::max(storage_.memory()[Tag::workspace], instruction.workspace_bytes);
   }
-  if (node.op->flops != nullptr) {
-    std::vector<Type> in_types, out_types;
-    for (const Tensor& t : in) in_types.push_back({t.shape, t.dtype});
-    for (const Tensor& t : out) out_types.push_back({t.shape, t.dtype});
-    instruction.flops = node.op->flops({in_types, out_types, node.attributes});
-  }
+  std::vector<Type> in_types, out_types;
+  for (const Tensor& t : in) in_types.push_back({t.shape, t.dtype});
+  for (const Tensor& t : out) out_types.push_back({t.shape, t.dtype});
+  const CostArgs costs{in_types, out_types, node.attributes};
+  if (node.op->flops != nullptr) instruction.flops = node.op->flops(costs);
+  instruction.bytes = node.op->bytes != nullptr ? node.op->bytes(costs) : operand_bytes(instruction);
   instruction.name = name(std::string(node.op->name));
   emit(instruction);
+}
+
+/// Every operand once, those added into twice.
+double Lowering::operand_bytes(const Instruction& instruction) const {
+  double bytes = 0;
+  for (int i = 0; i < instruction.inputs + instruction.outputs; ++i) {
+    const auto operand = static_cast<std::size_t>(instruction.first_operand + i);
+    if (operand_places_[operand].buffer < 0) continue;
+    const Tensor& t = plan_.operands[operand].tensor;
+    const std::uint32_t added = instruction.accumulate | instruction.accumulate_after_first;
+    const bool twice = i >= instruction.inputs && (added >> (i - instruction.inputs) & 1U) != 0;
+    bytes += static_cast<double>(t.count() * size_of(t.dtype)) * (twice ? 2 : 1);
+  }
+  return bytes;
 }
 
 /// Where output `o` of a node that computes goes.

@@ -118,6 +118,7 @@ class Lowering {
   Place lasting_place(Value v, const Lasting& lasting);
   std::int32_t close_program(ProgramKind kind, std::int32_t first);
   void lower_kernel(const Node& node);
+  double operand_bytes(const Instruction& instruction) const;
   Place produce(const Node& node, std::size_t output);
   bool may_take_over(const Node& node, Value in) const;
   std::int32_t name(const std::string& text);

@@ -184,6 +184,7 @@ void Lowering::copy_part(Place from, const Tensor& source, Place to, const Tenso
   plan_.attributes.push_back(Attributes::of(part));
   instruction.attributes = static_cast<std::int32_t>(plan_.attributes.size() - 1);
   instruction.name = name("copy_part");
+  instruction.bytes = 2.0 * static_cast<double>(std::min(source.count(), target.count()) * size_of(target.dtype));
   emit(instruction);
 }
 
@@ -195,6 +196,7 @@ void Lowering::zero(Place to, const Tensor& target) {
   plan_.attributes.emplace_back();
   instruction.attributes = static_cast<std::int32_t>(plan_.attributes.size() - 1);
   instruction.name = name("zero");
+  instruction.bytes = static_cast<double>(target.count() * size_of(target.dtype));
   emit(instruction);
 }
 

@@ -122,6 +122,7 @@ struct Instruction {
   std::int32_t name = -1;         ///< in Plan::names
   std::int32_t layer = k_embedding;
   double flops = 0;
+  double bytes = 0;  ///< of memory that a kernel reads and writes
 };
 
 enum class ProgramKind : std::uint8_t {
@@ -220,6 +221,12 @@ inline Address address_in(const Plan& plan, const Action& action, Address at) {
   if (at.group < 0) return at;
   const CopyGroup& group = plan.groups[static_cast<std::size_t>(at.group)];
   return {at.tag, group.first + action.copies[static_cast<std::size_t>(group.kind)] * stride(group) + at.offset, -1};
+}
+
+/// The event of an instruction for an action: that of its copy, where there is one per copy.
+inline std::int32_t event_in(const Instruction& instruction, const Action& action) {
+  if (instruction.event_copies < 0) return instruction.event;
+  return instruction.event + action.copies[static_cast<std::size_t>(instruction.event_copies)];
 }
 
 }  // namespace tessera

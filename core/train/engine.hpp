@@ -14,18 +14,11 @@
 
 #include "core/model/model.hpp"
 #include "core/scheduler/executor.hpp"
-#include "core/scheduler/scheduler.hpp"
 #include "core/train/batch_source.hpp"
+#include "core/train/step_plans.hpp"
 #include "core/train/tensor_part.hpp"
 
 namespace tessera {
-
-/// The stages of a mesh's "pp". Needed where there are several.
-struct PipelineArgs {
-  const Schedule* schedule = nullptr;
-  int chunks = 1;           ///< per stage
-  std::vector<int> layers;  ///< of each chunk, in the order of the layers; empty: cut by cost
-};
 
 struct EngineArgs {
   ModelConfig model;

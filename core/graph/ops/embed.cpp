@@ -19,15 +19,30 @@ std::vector<Type> embed_grad_type(const TypeArgs& args) {
       {Shape{args.attributes.as<attributes::Extent>().extent, dy[dy.rank() - 1]}, accumulation_of(args.in[0].dtype)}};
 }
 
+double bytes_of(const Type& type) {
+  return static_cast<double>(type.shape.count() * size_of(type.dtype));
+}
+
+/// Of the table only the rows that are named.
+double embed_bytes(const CostArgs& args) {
+  return bytes_of(args.in[1]) + 2 * bytes_of(args.out[0]);
+}
+
+double embed_grad_bytes(const CostArgs& args) {
+  return bytes_of(args.in[1]) + 3 * bytes_of(args.in[0]);
+}
+
 }  // namespace
 
-const Op embed{.name = "embed", .labels = "vh*, .. -> ..h", .sum = "v", .gradient = embed_gradient};
+const Op embed{
+    .name = "embed", .labels = "vh*, .. -> ..h", .sum = "v", .gradient = embed_gradient, .bytes = embed_bytes};
 const Op embed_grad{.name = "embed_grad",
                     .labels = "..h, .. -> vh~",
                     .sum = ".",
                     .passes_partial = "0",
                     .free = "v",
                     .accumulates = "0",
-                    .type = embed_grad_type};
+                    .type = embed_grad_type,
+                    .bytes = embed_grad_bytes};
 
 }  // namespace tessera::ops
