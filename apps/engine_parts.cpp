@@ -10,10 +10,10 @@ namespace {
 
 using Strategies = std::vector<std::unique_ptr<Strategy>>;
 
-Strategies make_strategies(const Run& run) {
+Strategies make_strategies(const Settings& settings, const Registry& registry) {
   Strategies strategies;
-  for (const NamedModule& module : named_modules(run.settings()))
-    if (module.kind == "strategy") strategies.push_back(run.registry().create<Strategy>(module.name, run.settings()));
+  for (const NamedModule& module : named_modules(settings))
+    if (module.kind == "strategy") strategies.push_back(registry.create<Strategy>(module.name, settings));
   return strategies;
 }
 
@@ -31,12 +31,11 @@ Mesh make_mesh(const Settings& settings, int world, const Strategies& strategies
 
 }  // namespace
 
-EngineParts::EngineParts(const Run& run, int world, int threads, HostMemory* memory)
-    : settings_(run.settings()),
-      strategies_(make_strategies(run)),
+EngineParts::EngineParts(const Settings& settings, const Registry& registry, int world, int threads, HostMemory* memory)
+    : settings_(settings),
+      strategies_(make_strategies(settings, registry)),
       mesh_(make_mesh(settings_, world, strategies_)),
       device_(threads, memory) {
-  const Registry& registry = run.registry();
   kernels_.add(device_.kernels());
   for (const std::string& name : registry.names<KernelSet>()) {
     const auto set = registry.create<KernelSet>(name, settings_);

@@ -10,8 +10,9 @@
 #include <memory>
 #include <vector>
 
-#include "apps/run.hpp"
+#include "core/config/settings.hpp"
 #include "core/host/host_device.hpp"
+#include "core/module/registry.hpp"
 #include "core/train/step_plans.hpp"
 
 namespace tessera::apps {
@@ -20,7 +21,7 @@ class EngineParts {
  public:
   /// For a world of so many ranks, with a device of so many threads and, where there is any, memory that ranks share.
   /// Throws Error{configuration}.
-  EngineParts(const Run& run, int world, int threads, HostMemory* memory);
+  EngineParts(const Settings& settings, const Registry& registry, int world, int threads, HostMemory* memory);
 
   const Mesh& mesh() const { return mesh_; }
   HostDevice& device() { return device_; }

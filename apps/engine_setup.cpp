@@ -5,16 +5,18 @@
 namespace tessera::apps {
 
 EngineSetup::EngineSetup(Ranks& ranks, const Run& run)
-    : settings_(run.settings()),
-      world_(ranks.world()),
-      parts_(run, world_.size(), ranks.threads().threads, ranks.memory()) {}
+    : EngineSetup(run.settings(), run.registry(),
+                  {ranks.world(), ranks.threads().threads, ranks.memory(), mpi::workspace_bytes}) {}
+
+EngineSetup::EngineSetup(const Settings& settings, const Registry& registry, const RankPlace& place)
+    : settings_(settings), place_(place), parts_(settings, registry, place.world.size(), place.threads, place.memory) {}
 
 void EngineSetup::compile(const ModelConfig& model, std::int64_t global_batch, const ExecutorOptions& executor) {
-  engine_ = std::make_unique<Engine>(EngineArgs{model, parts_.dtype(), parts_.mesh(), world_, parts_.device(),
+  engine_ = std::make_unique<Engine>(EngineArgs{model, parts_.dtype(), parts_.mesh(), place_.world, parts_.device(),
                                                 parts_.kernels(), parts_.strategies(), parts_.optimizer(),
                                                 parts_.clip(), global_batch, parts_.micro_batch(), 0,
                                                 static_cast<std::uint64_t>(settings_.get<std::int64_t>("train.seed")),
-                                                mpi::workspace_bytes, executor, parts_.pipeline()});
+                                                place_.collective_workspace, executor, parts_.pipeline()});
 }
 
 }  // namespace tessera::apps

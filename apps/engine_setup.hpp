@@ -11,14 +11,24 @@
 
 #include "apps/engine_parts.hpp"
 #include "apps/ranks.hpp"
+#include "apps/run.hpp"
 #include "core/train/engine.hpp"
 
 namespace tessera::apps {
 
+/// Where a rank's engine runs.
+struct RankPlace {
+  Communicator& world;
+  int threads = 1;               ///< of its kernels
+  HostMemory* memory = nullptr;  ///< that ranks of a node share; null: the process's own
+  CollectiveWorkspace collective_workspace;
+};
+
 class EngineSetup {
  public:
-  /// All but the engine. Communicates nothing; throws Error{configuration}.
+  /// All but the engine, on this rank of the world. Communicates nothing; throws Error{configuration}.
   EngineSetup(Ranks& ranks, const Run& run);
+  EngineSetup(const Settings& settings, const Registry& registry, const RankPlace& place);
 
   /// Makes the engine: compiles, allocates nothing large. Throws as Engine does.
   void compile(const ModelConfig& model, std::int64_t global_batch, const ExecutorOptions& executor);
@@ -29,7 +39,7 @@ class EngineSetup {
 
  private:
   const Settings& settings_;
-  Communicator& world_;
+  RankPlace place_;
   EngineParts parts_;
   std::unique_ptr<Engine> engine_;
 };

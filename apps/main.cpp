@@ -13,7 +13,7 @@
 namespace tessera::apps {
 namespace {
 
-constexpr std::array k_verbs{&k_train, &k_plan, &k_prepare, &k_generate, &k_inspect, &k_modules, &k_bench};
+constexpr std::array k_verbs{&k_train, &k_plan, &k_prepare, &k_generate, &k_inspect, &k_modules, &k_bench, &k_verify};
 
 std::string overview() {
   std::string text =

@@ -30,9 +30,11 @@ std::int64_t proc_bytes(const char* path, const std::string& name) {
 
 std::int64_t resident_bytes() { return proc_bytes("/proc/self/status", "VmRSS"); }
 
+std::int64_t free_bytes() { return proc_bytes("/proc/meminfo", "MemAvailable"); }
+
 std::int64_t memory_limit(const Settings& settings, const Ranks& ranks) {
   if (const auto limit = settings.get<std::int64_t>("train.memory_limit"); limit > 0) return limit;
-  return resident_bytes() + proc_bytes("/proc/meminfo", "MemAvailable") / ranks.environment().layout().facts.local_size;
+  return resident_bytes() + free_bytes() / ranks.environment().layout().facts.local_size;
 }
 
 void check_memory(std::int64_t arena, std::int64_t runtime, std::int64_t limit) {

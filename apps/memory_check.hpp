@@ -16,6 +16,9 @@ namespace tessera::apps {
 /// Bytes that this process holds now: after communicators were made and before the arena is, what the plan cannot know.
 std::int64_t resident_bytes();
 
+/// Memory of the node that nobody uses.
+std::int64_t free_bytes();
+
 /// Memory that a rank may use: train.memory_limit, else its share of what the node has free.
 std::int64_t memory_limit(const Settings& settings, const Ranks& ranks);
 

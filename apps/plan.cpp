@@ -7,6 +7,7 @@
 #include "apps/plan/simulated_step.hpp"
 #include "apps/plan/tables.hpp"
 #include "apps/plan/world_plans.hpp"
+#include "apps/run.hpp"
 #include "apps/verb.hpp"
 #include "core/model/model_settings.hpp"
 #include "core/scheduler/describe.hpp"
@@ -169,13 +170,13 @@ void check_differences(const WorldPlans& world) {
 }
 
 int run(std::span<const std::string> arguments) {
-  const Run resolved(arguments, options());
+  const Run resolved(arguments, options(), "world");
   const Settings& settings = resolved.settings();
   const int world = settings.get<int>("world"), rank = settings.get<int>("rank");
   if (world < 1) throw usage_error("plan", "the number of ranks is missing", "--world N");
   if (rank >= world) throw usage_error("plan", fmt::format("there is no rank {} among {}", rank, world));
   const ModelConfig model = model_of(settings);
-  const EngineParts parts(resolved, world, settings.get<int>("threads"), nullptr);
+  const EngineParts parts(settings, resolved.registry(), world, settings.get<int>("threads"), nullptr);
   const WorldPlans plans = compile_world(parts, model, settings.get<std::int64_t>("train.global_batch"), rank);
   print({settings, parts, model, plans});
   check_differences(plans);

@@ -4,7 +4,8 @@
 
 #include <cstdlib>
 #include <cstring>
-#include <optional>
+#include <string_view>
+#include <variant>
 
 #include <fmt/core.h>
 
@@ -85,9 +86,16 @@ std::vector<Option> options_with_modules(const ModuleLoader& loader, const Setti
   return options;
 }
 
-/// `world`: how many ranks there are; nothing: as many as the option `world` says.
+/// How many ranks there are, or which option says it.
+using World = std::variant<int, std::string_view>;
+
+std::int64_t size_of(const World& world, const Settings& settings) {
+  if (const int* ranks = std::get_if<int>(&world)) return *ranks;
+  return settings.get<std::int64_t>(std::get<std::string_view>(world));
+}
+
 Settings resolve_run(const std::vector<std::string>& arguments, std::span<const Option> extra,
-                     const ModuleLoader& loader, std::optional<int> world) {
+                     const ModuleLoader& loader, const World& world) {
   const std::vector<std::string> environment = environment_texts();
   std::vector<Option> known = core_options();
   known.insert(known.end(), extra.begin(), extra.end());
@@ -103,8 +111,7 @@ Settings resolve_run(const std::vector<std::string>& arguments, std::span<const 
   std::vector<Problem>& problems = sources.problems;
   problems.insert(problems.end(), resolved.problems.begin(), resolved.problems.end());
   check_modules(loader, resolved.settings, problems);
-  const std::int64_t ranks = world ? *world : resolved.settings.get<std::int64_t>("world");
-  const std::vector<Problem> broken = check_run(resolved.settings, ranks);
+  const std::vector<Problem> broken = check_run(resolved.settings, size_of(world, resolved.settings));
   problems.insert(problems.end(), broken.begin(), broken.end());
   const std::vector<Problem> missing = unbuilt(resolved.settings);
   problems.insert(problems.end(), missing.begin(), missing.end());
@@ -128,11 +135,12 @@ Run::Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const O
   load_modules(ranks);
 }
 
-Run::Run(std::span<const std::string> arguments, std::span<const Option> extra) {
+Run::Run(std::span<const std::string> arguments, std::span<const Option> extra, std::string_view world) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   const std::string module_path = take_module_path(rest);
   loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path), linked_modules());
-  settings_ = resolve_run(rest, extra, *loader_, std::nullopt);
+  settings_ = resolve_run(rest, extra, *loader_, world);
+  (void)settings_.get<std::string>("model.preset");  // has been used
   for (const NamedModule& module : named_modules(settings_)) loader_->load(module.kind, module.name);
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For:  from the command line to a resolved run: run file, preset, flags, and the modules that they name.
-// Used: the verbs that train, `plan`.
+// Used: the verbs that train, `plan`, `verify`.
 // Must not know: models, devices, what options mean.
 #pragma once
 
@@ -25,8 +25,8 @@ class Run {
   /// that the run names, and all must have the same ones. Collective. `extra`: options of the verb itself.
   Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const Option> extra = {});
 
-  /// The same in one process, for ranks that are not there: as many as the option `world` among `extra` says.
-  Run(std::span<const std::string> arguments, std::span<const Option> extra);
+  /// The same in one process, for ranks that are no processes: as many as the option `world` among `extra` says.
+  Run(std::span<const std::string> arguments, std::span<const Option> extra, std::string_view world);
 
   const Settings& settings() const { return settings_; }
   const Registry& registry() const { return registry_; }

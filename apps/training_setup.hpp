@@ -11,8 +11,8 @@
 #include "apps/checkpoints.hpp"
 #include "apps/engine_setup.hpp"
 #include "apps/run.hpp"
+#include "apps/training_data.hpp"
 #include "core/train/trainer.hpp"
-#include "io/dataset/dataset_source.hpp"
 
 namespace tessera::apps {
 
@@ -35,9 +35,8 @@ class TrainingSetup {
   const Settings& settings_;
   int devices_;
   std::unique_ptr<EngineSetup> parts_;
-  std::unique_ptr<io::Dataset> dataset_, validation_dataset_;
+  std::unique_ptr<TrainingData> data_;
   std::unique_ptr<io::DatasetSource> source_, validation_source_;
-  io::SampleRange training_samples_, validation_samples_;
   ModelConfig model_;
 };
 

@@ -23,7 +23,7 @@ struct Verb {
   std::string (*help)();  ///< what follows usage and summary in `--help`
 };
 
-extern const Verb k_train, k_prepare, k_generate, k_inspect, k_modules, k_bench, k_plan;
+extern const Verb k_train, k_prepare, k_generate, k_inspect, k_modules, k_bench, k_plan, k_verify;
 
 /// The exit code of a program that has done what was asked.
 inline constexpr int k_done = 0;
