@@ -84,7 +84,7 @@ int verify_in_process(std::span<const std::string> arguments) {
   const int world = run.settings().get<int>("in-process");
   if (world < 1) throw usage_error("verify", "--in-process needs at least one rank");
   const Verification verification(run.settings(), run.registry(), world);
-  const int cores = processor_count();
+  const int cores = run.settings().get<bool>("small") ? 1 : processor_count();  // small kernels do not pay for threads
   int code = k_done;
   run_ranks(world, [&](Communicator& ranks) {
     VerifyingRank rank(verification, {{ranks, std::max(1, cores / world), nullptr, mpi::workspace_bytes}, world, cores},

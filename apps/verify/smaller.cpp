@@ -13,8 +13,8 @@
 namespace tessera::apps {
 namespace {
 
-constexpr std::int64_t k_key_heads = 2, k_head_dim = 8, k_vocabulary = 97, k_tokens = 32, k_layers_per_chunk = 2,
-                       k_samples = 2, k_micro_batches_per_stage = 2;
+constexpr std::int64_t k_key_heads = 2, k_head_dim = 4, k_vocabulary = 97, k_tokens = 32, k_layers = 4, k_samples = 2,
+                       k_micro_batches_per_stage = 2;
 
 void set(Settings& settings, std::string_view name, OptionValue value) {
   Settings::Entry entry = settings.entries().find(name)->second;
@@ -51,7 +51,7 @@ void shrink_model(Settings& settings, const ModelConfig& model, const Degrees& d
 void shrink_layers(Settings& settings, std::int64_t layers, const Degrees& degrees) {
   const std::int64_t chunks = degrees.pipeline * degrees.chunks;
   const std::vector<int> counts = layer_counts(settings);
-  if (counts.empty()) return set(settings, "model.layers", shrunk(layers, k_layers_per_chunk * chunks, chunks));
+  if (counts.empty()) return set(settings, "model.layers", shrunk(layers, std::max(k_layers, chunks), chunks));
   const std::vector<int> fewer = shorter(counts);
   std::vector<std::string> words;
   for (int count : fewer) words.push_back(std::to_string(count));

@@ -17,8 +17,8 @@ std::int64_t shrunk(std::int64_t size, std::int64_t least, std::int64_t unit);
 
 /// `settings` with smaller sizes. Kept: every degree of parallelism, strategies and schedule, the kind of model, query
 /// heads per key head, and for everything that ranks share (heads, features, vocabulary, tokens, layers, micro-batches)
-/// whether it divides. Layers become about two per chunk, parallel.layers keeps its unevenness, heads get 8 features,
-/// samples about 32 tokens, a step 2 micro-batches per stage of 1 or 2 samples. `model`: what the settings say.
+/// whether it divides. Layers become about four, or one per chunk; parallel.layers keeps its unevenness; heads get 4
+/// features, samples about 32 tokens, a step 2 micro-batches per stage of 1 or 2 samples. `model`: what the settings say.
 Settings smaller(const Settings& settings, const ModelConfig& model, int world);
 
 }  // namespace tessera::apps

@@ -103,7 +103,7 @@ class VerifyTest(training.TrainingTest):
         outcome = self.verify("--in-process=8", "--small", "--steps=1", *training.flags(options))
         self.assertIn("80 layers, hidden 8192, 64 heads (8 of keys), ffn 28672, vocabulary 32000, 4096 tokens",
                       outcome.out)
-        self.assertIn("8 layers, hidden 128, 16 heads (2 of keys), ffn 448, vocabulary 98, 32 tokens", outcome.out)
+        self.assertIn("8 layers, hidden 64, 16 heads (2 of keys), ffn 224, vocabulary 98, 32 tokens", outcome.out)
         self.assertRegex(outcome.out, r"micro-batches +8\n")
         self.assertIn("verdict: this layout trains as one rank does", outcome.out)
 
