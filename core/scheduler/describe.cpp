@@ -25,24 +25,79 @@ std::string describe_layer(int layer) {
   return fmt::format("layer {}", layer);
 }
 
-std::string describe_instruction(const Plan& plan, std::int32_t index, const Graph& graph, const Mesh& mesh) {
-  const Instruction& instruction = plan.code[static_cast<std::size_t>(index)];
-  std::string text = fmt::format("  {:>5}  {:<10} {:<28}", index, describe_layer(instruction.layer),
-                                 plan.names[static_cast<std::size_t>(instruction.name)]);
-  if (instruction.event >= 0) text += fmt::format(" e{}", instruction.event);
-  if (instruction.call >= 0) {
-    const Call& call = plan.calls[static_cast<std::size_t>(instruction.call)];
-    if (call.peer >= 0) text += fmt::format(" {} member {}", call.kind == CallKind::send ? "to" : "from", call.peer);
-    return text + fmt::format(" over {}, {}\n", mesh.describe(call.group), describe_bytes(call.bytes));
+/// Prints instructions of a plan, each when it is first met.
+class Printer {
+ public:
+  Printer(const Plan& plan, const Graph& graph, const Mesh& mesh)
+      : plan_(plan), graph_(graph), mesh_(mesh), printed_(plan.code.size()) {
+    for (const Instruction& instruction : plan.code)
+      if (instruction.kind == Instruction::Kind::post) calls_[instruction.event] = name(instruction);
   }
-  for (int i = 0; i < instruction.inputs + instruction.outputs; ++i)
-    text += fmt::format(
-        "{}{}", i == instruction.inputs ? " -> " : " ",
-        describe_operand(plan.operands[static_cast<std::size_t>(instruction.first_operand + i)], graph, mesh));
-  if (instruction.accumulate != 0) text += " (adds)";
-  if (instruction.accumulate_after_first != 0) text += " (adds from micro-batch 1)";
-  return text + "\n";
-}
+
+  std::string program(const Program& program) {
+    std::string text;
+    for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
+      if (printed_[static_cast<std::size_t>(i)]) continue;
+      printed_[static_cast<std::size_t>(i)] = true;
+      text += instruction(i);
+    }
+    return text;
+  }
+
+ private:
+  std::string name(const Instruction& instruction) const {
+    return plan_.names[static_cast<std::size_t>(instruction.name)];
+  }
+
+  std::string instruction(std::int32_t index) const {
+    const Instruction& instruction = plan_.code[static_cast<std::size_t>(index)];
+    std::string text =
+        fmt::format("  {:>5}  {:<10} {:<28}", index, describe_layer(instruction.layer), name(instruction));
+    if (instruction.event >= 0) text += event(instruction);
+    switch (instruction.kind) {
+      case Instruction::Kind::kernel:
+        return text + kernel(instruction) + "\n";
+      case Instruction::Kind::post:
+        return text + call(instruction) + "\n";
+      case Instruction::Kind::wait:
+        return text + fmt::format(" of {}\n", calls_.at(instruction.event));
+    }
+    return text;
+  }
+
+  static std::string event(const Instruction& instruction) {
+    return fmt::format(" e{}{}", instruction.event, instruction.event_copies < 0 ? "" : "[copy]");
+  }
+
+  std::string operand(const Instruction& instruction, int index) const {
+    return describe_operand(plan_.operands[static_cast<std::size_t>(instruction.first_operand + index)], graph_, mesh_);
+  }
+
+  std::string kernel(const Instruction& instruction) const {
+    std::string text;
+    for (int i = 0; i < instruction.inputs + instruction.outputs; ++i)
+      text += (i == instruction.inputs ? " -> " : " ") + operand(instruction, i);
+    if (instruction.accumulate != 0) text += " (adds)";
+    if (instruction.accumulate_after_first != 0) text += " (adds from micro-batch 1)";
+    return text;
+  }
+
+  std::string call(const Instruction& instruction) const {
+    const Call& call = plan_.calls[static_cast<std::size_t>(instruction.call)];
+    std::string text = fmt::format(" on {}", name_of(instruction.stream));
+    if (call.kind == CallKind::send) return text + fmt::format(" to member {}: {}", call.peer, operand(instruction, 0));
+    if (call.kind == CallKind::receive)
+      return text + fmt::format(" from member {}: {}", call.peer, operand(instruction, 1));
+    return text + fmt::format(" over {}, {}: {} -> {}", mesh_.describe(call.group), describe_bytes(call.bytes),
+                              operand(instruction, 0), operand(instruction, 1));
+  }
+
+  const Plan& plan_;
+  const Graph& graph_;
+  const Mesh& mesh_;
+  std::vector<bool> printed_;
+  std::map<std::int32_t, std::string> calls_;  ///< by event
+};
 
 }  // namespace
 
@@ -65,16 +120,13 @@ std::string describe_memory(const MemoryPlan& memory) {
 
 std::string describe_plan(const Plan& plan, const Graph& graph, const Mesh& mesh) {
   std::string text = fmt::format("rank {} of mesh {}\n", plan.rank, mesh.describe());
-  std::vector<bool> printed(plan.programs.size());
+  Printer printer(plan, graph, mesh);
   for (const Action& action : plan.actions) {
-    const auto p = static_cast<std::size_t>(action.program);
-    const Program& program = plan.programs[p];
-    text += fmt::format("slot {:>4}  {} chunk {} micro-batch {} ({} instructions from {})\n", action.slot,
-                        name_of(program.kind), program.chunk, action.micro_batch, program.count, program.first);
-    if (printed[p]) continue;  // as the first time
-    printed[p] = true;
-    for (std::int32_t i = program.first; i < program.first + program.count; ++i)
-      text += describe_instruction(plan, i, graph, mesh);
+    const Program& program = plan.programs[static_cast<std::size_t>(action.program)];
+    text += fmt::format("slot {:>4}  {} chunk {} micro-batch {} (instructions {} to {})\n", action.slot,
+                        name_of(program.kind), program.chunk, action.micro_batch, program.first,
+                        program.first + program.count - 1);
+    text += printer.program(program);
   }
   return text + "memory\n" + describe_memory(plan.memory);
 }

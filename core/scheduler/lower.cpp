@@ -290,6 +290,8 @@ std::int32_t Lowering::add_operand(Place place, const Tensor& tensor, Value v) {
 }
 
 void Lowering::emit(Instruction instruction) {
+  if (instruction.kind == Instruction::Kind::post) event_layers_[instruction.event] = instruction.layer;
+  if (instruction.kind == Instruction::Kind::wait) instruction.layer = event_layers_.at(instruction.event);
   for (int i = 0; i < instruction.inputs + instruction.outputs; ++i)
     if (const Place place = operand_places_[static_cast<std::size_t>(instruction.first_operand + i)])
       storage_.use(place.buffer, position());

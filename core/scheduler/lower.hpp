@@ -161,7 +161,8 @@ class Lowering {
   std::map<Value, Place> places_;
   std::map<std::int32_t, Place> accumulators_;
   std::map<std::int32_t, std::vector<Contribution>> contributions_;
-  std::set<std::int32_t> started_;  ///< accumulators that some instruction has written
+  std::set<std::int32_t> started_;                     ///< accumulators that some instruction has written
+  std::map<std::int32_t, std::int32_t> event_layers_;  ///< layer of the call whose end an event is
   std::vector<Place> operand_places_;
   std::map<std::string, std::int32_t> names_;
   std::map<Copies, std::int16_t> groups_;

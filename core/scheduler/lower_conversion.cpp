@@ -216,8 +216,8 @@ void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const 
   const std::int64_t bytes =
       target_.collective_workspace(kind, count, in_tensor.dtype, static_cast<int>(group_of(node, step).size()));
   const Place workspace = call_workspace(bytes);
-  instruction.first_operand = add_operand(in, in_tensor, {});
-  add_operand(out, out_tensor, {});
+  instruction.first_operand = add_operand(in, in_tensor, node.in[0]);
+  add_operand(out, out_tensor, node.out[0]);
   add_operand(workspace, {nullptr, {bytes}, {}, DType::u8}, {});
   instruction.inputs = 1;
   instruction.outputs = 2;

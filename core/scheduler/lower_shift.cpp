@@ -41,8 +41,8 @@ std::int32_t Lowering::post_to(const Node& node, CallKind kind, int peer, Place 
   Instruction instruction;
   instruction.kind = Instruction::Kind::post;
   instruction.stream = StreamRole::collective;
-  instruction.first_operand = add_operand(at, local, {});
-  add_operand(at, local, {});
+  instruction.first_operand = add_operand(at, local, node.in[0]);
+  add_operand(at, local, node.out[0]);
   add_operand({}, {nullptr, {0}, {}, DType::u8}, {});
   instruction.inputs = 1;
   instruction.outputs = 2;

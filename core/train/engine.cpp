@@ -11,6 +11,7 @@
 #include "core/train/reordered_source.hpp"
 
 namespace tessera {
+
 Engine::Engine(const EngineArgs& args)
     : args_(args),
       order_(sequence_order(args_.strategies, args.model.sequence, args.mesh)),

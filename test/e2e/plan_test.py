@@ -100,7 +100,8 @@ class PlanTest(training.TrainingTest):
         out = self.run_program("plan", "--world=4", "--parallel.tensor=2", "--parallel.pipeline=2", "--rank=2", *TINY,
                                "--explain").out
         for part in ("rank 2 of mesh tp=2 cp=1 dp=1 pp=2", "reduce_scatter(tp)", "receive(pp)", "layer 1", "linear",
-                     "micro-batch 3", "slot ", "arena"):
+                     "micro-batch 3", "slot ", "arena", "on collective over tp", "on pipeline from member 0", "<sum(tp)> ->",
+                     " of reduce_scatter(tp)"):
             self.assertIn(part, out)
 
     def test_what_cannot_run_is_refused_with_the_numbers(self):
