@@ -7,6 +7,7 @@
 #include "core/config/help.hpp"
 #include "core/config/resolve.hpp"
 #include "core/config/sources.hpp"
+#include "mpi/launch.hpp"
 
 namespace tessera::apps {
 
@@ -33,6 +34,14 @@ Arguments read_arguments(std::string_view verb, std::span<const std::string> arg
   problems.insert(problems.end(), resolved.problems.begin(), resolved.problems.end());
   if (!problems.empty()) throw usage_error(verb, problems);
   return {std::move(resolved.settings), std::move(flags.positionals)};
+}
+
+void check_alone(std::string_view verb) {
+  const int processes = mpi::launched_processes(mpi::environment_variables());
+  if (processes > 1)
+    throw Error(ErrorKind::usage,
+                fmt::format("`tessera {}` works in one process, but was started as {}", verb, processes),
+                "Start it without mpirun or srun.");
 }
 
 std::string flags_help(std::string_view text, std::span<const Option> options) {

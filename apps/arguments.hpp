@@ -32,6 +32,10 @@ Error usage_error(std::string_view verb, std::span<const Problem> problems);
 /// The same for one problem.
 Error usage_error(std::string_view verb, std::string what, std::string hint = {});
 
+/// Throws Error{usage} where a launcher started several processes for a verb that works in one: each would do all of
+/// it, and write the same files.
+void check_alone(std::string_view verb);
+
 /// The flags of a verb for its `--help`, behind the text that explains it.
 std::string flags_help(std::string_view text, std::span<const Option> options);
 

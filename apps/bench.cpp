@@ -44,7 +44,11 @@ int run(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Verb k_bench{"bench", "bench gemm | ops | step | pipeline [RUN.INI] [flags]",
-                   "Measures kernels and training steps on this machine.", run, help};
+const Verb k_bench{"bench",
+                   "bench gemm | ops | step | pipeline [RUN.INI] [flags]",
+                   "Measures kernels and training steps on this machine.",
+                   run,
+                   help,
+                   Processes::ranks};
 
 }  // namespace tessera::apps

@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/checkpoints.hpp"
 
+#include <map>
+
 #include <fmt/core.h>
 
+#include "apps/checkpoint_folder.hpp"
 #include "apps/run_state.hpp"
 #include "apps/tensor_files.hpp"
 #include "core/base/log.hpp"
@@ -19,48 +22,62 @@ constexpr const char* k_optimizer_file = "optimizer.h5";
 
 std::vector<io::Piece> pieces_of(const std::vector<FilePart>& parts, const std::vector<io::LogicalTensor>& tensors,
                                  int first, const Mesh& mesh, int rank) {
+  std::map<std::string_view, int> numbers;
+  for (const io::LogicalTensor& tensor : tensors)
+    numbers.emplace(tensor.path, first + static_cast<int>(numbers.size()));
   std::vector<io::Piece> pieces;
-  for (const FilePart& part : parts)
-    for (std::size_t t = 0; t < tensors.size(); ++t) {
-      if (tensors[t].path != part.path) continue;
-      const Share share = share_of(part, mesh, rank);
-      if (share.box.extent.count() > 0)
-        pieces.push_back({first + static_cast<int>(t), share.box, share.data, io::dense_strides(share.box.extent)});
-    }
+  for (const FilePart& part : parts) {
+    const auto number = numbers.find(part.path);
+    if (number == numbers.end()) continue;
+    const Share share = share_of(part, mesh, rank);
+    if (share.box.extent.count() > 0)
+      pieces.push_back({number->second, share.box, share.data, io::dense_strides(share.box.extent)});
+  }
   return pieces;
+}
+
+std::vector<std::string> data_differences(const DataIdentity& saved, const DataIdentity& here) {
+  std::vector<std::string> lines;
+  if (saved.fingerprint != here.fingerprint)
+    lines.emplace_back("data.train is not the dataset that the run has consumed so far");
+  else if (saved.samples != here.samples)
+    lines.push_back(
+        fmt::format("data.split and model.sequence leave {} samples to train on, the checkpoint's run had {}",
+                    here.samples, saved.samples));
+  if (saved.isolate_documents != here.isolate_documents)
+    lines.push_back(fmt::format("data.isolate_documents is {}, the checkpoint has {}",
+                                here.isolate_documents ? "on" : "off", saved.isolate_documents ? "on" : "off"));
+  return lines;
 }
 
 /// What must be equal for the rest of the run to be what it would have been.
 void compare(const RunState& saved, const CheckpointContext& context, const std::string& where) {
-  std::string differences;
-  auto rule = [&](bool equal, const std::string& text) {
-    if (!equal) differences += (differences.empty() ? "" : "\n") + text;
+  std::vector<std::string> lines = model_differences(saved.model, context.model);
+  const auto rule = [&](std::string_view option, const auto& here, const auto& there) {
+    if (here != there) lines.push_back(fmt::format("{} is {}, the checkpoint has {}", option, here, there));
   };
   const Settings& settings = context.settings;
-  const std::string optimizer = settings.get<std::string>("optimizer.name");
-  const std::string precision = settings.get<std::string>("train.precision");
-  const auto seed = static_cast<std::uint64_t>(settings.get<std::int64_t>("train.seed"));
-  rule(saved.optimizer == optimizer,
-       fmt::format("optimizer.name is {}, the checkpoint has {}", optimizer, saved.optimizer));
-  rule(saved.precision == precision,
-       fmt::format("train.precision is {}, the checkpoint has {}", precision, saved.precision));
-  rule(saved.seed == seed, fmt::format("train.seed is {}, the checkpoint has {}", seed, saved.seed));
-  rule(saved.data == context.data, "data.train is not the dataset that the run has consumed so far");
-  if (!differences.empty())
-    throw Error(
-        ErrorKind::configuration, fmt::format("this run cannot go on from {}:\n{}", where, differences),
-        "resume with the options of the run that saved it, or start anew with checkpoint.resume = none and another "
-        "checkpoint.dir");
+  rule("optimizer.name", settings.get<std::string>("optimizer.name"), saved.optimizer);
+  rule("train.precision", settings.get<std::string>("train.precision"), saved.precision);
+  rule("train.seed", static_cast<std::uint64_t>(settings.get<std::int64_t>("train.seed")), saved.seed);
+  const std::vector<std::string> data = data_differences(saved.data, context.data);
+  lines.insert(lines.end(), data.begin(), data.end());
+  if (lines.empty()) return;
+  std::string message = fmt::format("this run cannot go on from {}:", where);
+  for (const std::string& line : lines) message += "\n" + line;
+  throw Error(ErrorKind::configuration, message,
+              "resume with the options of the run that saved it, or start anew with another checkpoint.dir");
 }
 
-std::optional<io::CheckpointReader> open_checkpoint(const CheckpointContext& context) {
+std::optional<io::CheckpointReader> find_checkpoint(const CheckpointContext& context) {
   const std::string resume = context.settings.get<std::string>("checkpoint.resume");
   const std::string directory = context.settings.get<std::string>("checkpoint.dir");
-  if (resume == "none" || (resume == "auto" && directory.empty())) return std::nullopt;
-  if (resume != "auto") return io::CheckpointReader(resume, context.ranks.world(), io::Verify::full);
-  std::vector<std::string> passed_over;
-  auto reader = io::CheckpointReader::newest(directory, context.ranks.world(), io::Verify::full, passed_over);
-  for (const std::string& reason : passed_over) log_warning("checkpoint", reason);
+  Communicator& world = context.ranks.world();
+  if (resume == "auto") return directory.empty() ? std::nullopt : newest_checkpoint(directory, world, io::Verify::full);
+  std::optional<io::CheckpointReader> reader;
+  if (resume != "none") reader.emplace(open_checkpoint(resume, world, io::Verify::full));
+  if (!directory.empty())
+    check_no_later(directory, reader ? std::optional(reader->manifest().step) : std::nullopt, world);
   return reader;
 }
 
@@ -103,7 +120,8 @@ void save_checkpoint(const CheckpointContext& context, Engine& engine, const Pro
                                  progress.step,
                                  io::Transport::direct,
                                  settings.get<int>("checkpoint.keep"),
-                                 {}},
+                                 {},
+                                 settings.get<int>("checkpoint.files")},
                                 world);
     for (const auto& [file, kind] :
          {std::pair(k_model_file, TensorFile::model), std::pair(k_optimizer_file, TensorFile::optimizer)}) {
@@ -123,9 +141,9 @@ void save_checkpoint(const CheckpointContext& context, Engine& engine, const Pro
   }
 }
 
-std::optional<Progress> resume_checkpoint(const CheckpointContext& context, Engine& engine) {
+std::optional<Resumed> resume_checkpoint(const CheckpointContext& context, Engine& engine) {
   try {
-    const std::optional<io::CheckpointReader> reader = open_checkpoint(context);
+    const std::optional<io::CheckpointReader> reader = find_checkpoint(context);
     if (!reader) return std::nullopt;
     const std::string where = reader->folder().string();
     RunState state;
@@ -135,7 +153,13 @@ std::optional<Progress> resume_checkpoint(const CheckpointContext& context, Engi
     });
     load(context, *reader, engine);
     log_info("checkpoint", fmt::format("resumed from {}: step {}", where, state.progress.step));
-    return state.progress;
+    const std::string directory = context.settings.get<std::string>("checkpoint.dir");
+    const std::string in_place = context.ranks.from_root([&] {
+      std::error_code error;
+      const std::filesystem::path beside = reader->folder() / "..";
+      return std::string(std::filesystem::equivalent(beside, directory, error) ? "yes" : "");
+    });
+    return Resumed{state.progress, !in_place.empty()};
   } catch (const AgreedError&) {
     throw;
   } catch (const Error& error) {

@@ -18,7 +18,8 @@ namespace tessera::apps {
 /// What identifies the data that a run consumes.
 struct DataIdentity {
   std::uint64_t fingerprint = 0;
-  std::int64_t samples = 0;
+  std::int64_t samples = 0;  ///< to train on, in an epoch
+  bool isolate_documents = false;
   friend bool operator==(const DataIdentity&, const DataIdentity&) = default;
 };
 
@@ -33,8 +34,14 @@ struct CheckpointContext {
 /// Saves into checkpoint.dir. Collective; throws AgreedError, and what was committed before stays as it was.
 void save_checkpoint(const CheckpointContext& context, Engine& engine, const Progress& progress);
 
+struct Resumed {
+  Progress progress;
+  bool in_place = false;  ///< from a checkpoint in checkpoint.dir
+};
+
 /// Resumes as checkpoint.resume says: fills weights and states and returns the progress; nothing when there is nothing
-/// to resume from. Collective; throws AgreedError.
-std::optional<Progress> resume_checkpoint(const CheckpointContext& context, Engine& engine);
+/// to resume from. Refuses another model or other data, and a checkpoint.dir with later checkpoints of another run.
+/// Collective; throws AgreedError.
+std::optional<Resumed> resume_checkpoint(const CheckpointContext& context, Engine& engine);
 
 }  // namespace tessera::apps

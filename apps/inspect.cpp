@@ -22,7 +22,8 @@ const std::vector<Option>& options() {
        .type = OptionType::integer,
        .fallback = "0",
        .text = "Of a dataset: how many samples of so many tokens it has. 0: not shown.",
-       .min = 0},
+       .min = 0,
+       .max = 1e15},
       {.name = "json", .type = OptionType::boolean, .fallback = "off", .text = "JSON instead of text."}};
   return rows;
 }

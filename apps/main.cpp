@@ -1,11 +1,12 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
+#include <fcntl.h>
+
 #include <array>
-#include <cstdio>
-#include <new>
 
 #include <fmt/core.h>
 
+#include "apps/arguments.hpp"
 #include "apps/report.hpp"
 #include "apps/verb.hpp"
 #include "core/base/error.hpp"
@@ -32,16 +33,16 @@ const Verb& find_verb(const std::string& name) {
   throw Error(ErrorKind::usage, fmt::format("there is no verb '{}'", name), "`tessera --help` lists the verbs");
 }
 
-bool asks_for(std::span<const std::string> arguments, std::string_view flag) {
+bool asks_for_help(std::span<const std::string> arguments) {
   for (const std::string& argument : arguments) {
     if (argument == "--") return false;
-    if (argument == flag) return true;
+    if (argument == "--help" || argument == "-h") return true;
   }
   return false;
 }
 
 int dispatch(std::span<const std::string> arguments) {
-  if (arguments.empty() || arguments[0] == "--help" || arguments[0] == "help") {
+  if (arguments.empty() || asks_for_help(arguments.first(1)) || arguments[0] == "help") {
     fmt::print("{}", overview());
     return arguments.empty() ? static_cast<int>(ErrorKind::usage) : k_done;
   }
@@ -50,17 +51,26 @@ int dispatch(std::span<const std::string> arguments) {
     return k_done;
   }
   const Verb& verb = find_verb(arguments[0]);
-  if (asks_for(arguments.subspan(1), "--help")) {
+  if (asks_for_help(arguments.subspan(1))) {
     fmt::print("{}", help_of(verb));
     return k_done;
   }
+  if (verb.processes == Processes::one) check_alone(verb.name);
   return verb.run(arguments.subspan(1));
+}
+
+/// A stream that the caller closed gets its number back, so that no file of ours takes it. Writing to it fails.
+void open_standard_streams() {
+  for (int number = 0; number <= 2; ++number)
+    if (::fcntl(number, F_GETFD) < 0) (void)::open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY);
 }
 
 }  // namespace
 }  // namespace tessera::apps
 
 int main(int argc, char** argv) {
+  using namespace tessera::apps;
+  open_standard_streams();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return tessera::apps::reported([&] { return tessera::apps::dispatch(arguments); });
+  return checked_output(reported([&] { return dispatch(arguments); }));
 }

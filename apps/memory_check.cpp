@@ -28,7 +28,9 @@ std::int64_t proc_bytes(const char* path, const std::string& name) {
 
 }  // namespace
 
-std::int64_t resident_bytes() { return proc_bytes("/proc/self/status", "VmRSS"); }
+std::int64_t resident_bytes() {
+  return proc_bytes("/proc/self/status", "VmRSS");
+}
 
 std::int64_t free_bytes() { return proc_bytes("/proc/meminfo", "MemAvailable"); }
 

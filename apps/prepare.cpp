@@ -9,6 +9,7 @@
 #include "apps/arguments.hpp"
 #include "apps/verb.hpp"
 #include "core/base/log.hpp"
+#include "io/output.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -25,7 +26,8 @@ const std::vector<Option>& options() {
        .type = OptionType::integer,
        .fallback = "0",
        .text = "Lines of JSONL without a text that are skipped before it is an error.",
-       .min = 0},
+       .min = 0,
+       .max = 1e15},
       {.name = "tokenizer", .fallback = "bytes", .text = "Makes ids of the text. bytes: every byte is one."}};
   return rows;
 }
@@ -38,13 +40,10 @@ std::string help() {
       options());
 }
 
-void check_output(const std::filesystem::path& output, bool overwrite) {
+void check_overwrite(const std::filesystem::path& output, bool overwrite) {
+  io::check_output(output);
   std::error_code code;
-  const std::filesystem::file_status status = std::filesystem::status(output, code);
-  if (std::filesystem::is_directory(status))
-    throw Error(ErrorKind::cannot_create, fmt::format("{} is a directory", output.native()),
-                "Give the name of a file: --output DIR/train.h5.");
-  if (std::filesystem::exists(status) && !overwrite)
+  if (std::filesystem::exists(output, code) && !overwrite)
     throw Error(ErrorKind::cannot_create, fmt::format("{} is already there", output.native()),
                 "Give another --output, or --overwrite to replace it.");
 }
@@ -73,7 +72,7 @@ int run(std::span<const std::string> arguments) {
   request.max_bad = given.settings.get<std::int64_t>("max-bad");
   if (request.output.empty()) throw usage_error("prepare", "--output FILE is missing");
   if (request.inputs.empty()) throw usage_error("prepare", "there is no INPUT");
-  check_output(request.output, given.settings.get<bool>("overwrite"));
+  check_overwrite(request.output, given.settings.get<bool>("overwrite"));
 
   const auto tokenizer = io::make_tokenizer(given.settings.get<std::string>("tokenizer"));
   const auto begin = std::chrono::steady_clock::now();

@@ -19,6 +19,19 @@ void end_stalled(const StallReport& report) {
   mpi::Environment::abort(static_cast<int>(ErrorKind::stalled));
 }
 
+/// Rank 0 reads the command line for all, so that another one elsewhere would be ignored.
+void check_command(Ranks& ranks, std::string_view verb, std::span<const std::string> arguments) {
+  std::string command = fmt::format("tessera {}", verb);
+  for (const std::string& argument : arguments) command += " " + argument;
+  const std::string roots = io::from_root(ranks.world(), command);
+  ranks.agreed([&] {
+    if (command == roots) return;
+    throw Error(ErrorKind::disagreement,
+                fmt::format("the command line here differs from that of rank 0.\nhere: {}\nrank 0: {}", command, roots),
+                "start all ranks with one command line");
+  });
+}
+
 }  // namespace
 
 Ranks::Ranks()
@@ -59,9 +72,11 @@ void Ranks::watch(double seconds) {
   watchdog_ = std::make_unique<Watchdog>(options, end_stalled);
 }
 
-int run_on_ranks(const std::function<int(Ranks&)>& body) {
+int run_on_ranks(std::string_view verb, std::span<const std::string> arguments,
+                 const std::function<int(Ranks&)>& body) {
   Ranks ranks;
   try {
+    check_command(ranks, verb, arguments);
     return body(ranks);
   } catch (const AgreedError& error) {
     if (ranks.root()) show_error(error);

@@ -8,7 +8,9 @@
 
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "core/base/error.hpp"
 #include "core/comm/communicator.hpp"
@@ -64,8 +66,9 @@ class Ranks {
   std::unique_ptr<Watchdog> watchdog_;
 };
 
-/// Runs `body` on this rank. An AgreedError is shown by rank 0 and returned as exit code by all; any other exception is
-/// this rank's alone: it is shown with the rank, and the whole job is ended with its code, since others may wait.
-int run_on_ranks(const std::function<int(Ranks&)>& body);
+/// Runs `body` on this rank, after all ranks have found that they were given the same verb and arguments. An
+/// AgreedError is shown by rank 0 and returned as exit code by all; any other exception is this rank's alone: it is
+/// shown with the rank, and the whole job is ended with its code, since others may wait.
+int run_on_ranks(std::string_view verb, std::span<const std::string> arguments, const std::function<int(Ranks&)>& body);
 
 }  // namespace tessera::apps

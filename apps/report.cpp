@@ -3,9 +3,13 @@
 #include "apps/report.hpp"
 
 #include <cstdio>
+#include <filesystem>
 #include <new>
+#include <system_error>
 
 #include <fmt/core.h>
+
+#include "io/file.hpp"
 
 namespace tessera::apps {
 
@@ -21,6 +25,10 @@ Error current_error() {
     return error;
   } catch (const std::bad_alloc&) {
     return Error(ErrorKind::resources, "out of memory", "use a smaller train.micro_batch, or more ranks");
+  } catch (const std::filesystem::filesystem_error& error) {
+    return io::system_error("cannot use", error.path1(), error.code().value());
+  } catch (const std::system_error& error) {
+    return Error(ErrorKind::io, error.what(), "Check the file system and the disk.");
   } catch (const std::exception& error) {
     return Error(ErrorKind::internal, error.what(), "This is a defect of Tessera. Please report it.");
   }
@@ -34,6 +42,12 @@ int reported(const std::function<int()>& action) {
     show_error(error);
     return static_cast<int>(error.kind());
   }
+}
+
+int checked_output(int code) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  show_error(Error(ErrorKind::io, "standard output could not be written", "Check where it goes: is that disk full?"));
+  return code == 0 ? static_cast<int>(ErrorKind::io) : code;
 }
 
 }  // namespace tessera::apps

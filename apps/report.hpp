@@ -22,4 +22,7 @@ Error current_error();
 /// Runs `action`; when it throws, shows the error. Returns the exit code.
 int reported(const std::function<int()>& action);
 
+/// The exit code of a program that ends with `code`: another one where not all of its output was taken. Asked last.
+int checked_output(int code);
+
 }  // namespace tessera::apps

@@ -71,12 +71,28 @@ std::string write_state(const RunState& state) {
                {"consumed_tokens", state.progress.consumed_tokens},
                {"loss_scale", write_loss_scale(state.progress.loss_scale)},
                {"model", write_model(state.model)},
-               {"data", {{"fingerprint", state.data.fingerprint}, {"samples", state.data.samples}}},
+               {"data",
+                {{"fingerprint", state.data.fingerprint},
+                 {"samples", state.data.samples},
+                 {"isolate_documents", state.data.isolate_documents}}},
                {"optimizer", state.optimizer},
                {"precision", state.precision},
                {"seed", state.seed},
                {"settings", json::parse(state.settings)}};
   return j.dump(1) + "\n";
+}
+
+std::vector<std::string> model_differences(const ModelConfig& saved, const ModelConfig& here) {
+  const json theirs = write_model(saved), ours = write_model(here);
+  const auto text = [](const json& value) {
+    if (value.is_boolean()) return std::string(value.get<bool>() ? "on" : "off");
+    return value.is_string() ? value.get<std::string>() : value.dump();
+  };
+  std::vector<std::string> lines;
+  for (const auto& [name, value] : ours.items())
+    if (value != theirs.at(name))
+      lines.push_back(fmt::format("model.{} is {}, the checkpoint has {}", name, text(value), text(theirs.at(name))));
+  return lines;
 }
 
 RunState read_state(std::string_view text, const std::string& where) {
@@ -93,7 +109,8 @@ RunState read_state(std::string_view text, const std::string& where) {
     j.at("consumed_tokens").get_to(state.progress.consumed_tokens);
     state.progress.loss_scale = read_loss_scale(j.at("loss_scale"));
     state.model = read_model(j.at("model"));
-    state.data = {j.at("data").at("fingerprint").get<std::uint64_t>(), j.at("data").at("samples").get<std::int64_t>()};
+    state.data = {j.at("data").at("fingerprint").get<std::uint64_t>(), j.at("data").at("samples").get<std::int64_t>(),
+                  j.at("data").value("isolate_documents", false)};
     j.at("optimizer").get_to(state.optimizer);
     j.at("precision").get_to(state.precision);
     j.at("seed").get_to(state.seed);

@@ -8,6 +8,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "apps/checkpoints.hpp"
 
@@ -24,6 +25,9 @@ struct RunState {
 };
 
 std::string write_state(const RunState& state);
+
+/// A line for each size or number of the model that is not the same: "model.heads is 8, the checkpoint has 4".
+std::vector<std::string> model_differences(const ModelConfig& saved, const ModelConfig& here);
 
 /// Throws Error{data} that names what is missing or makes no sense; `where` names the file.
 RunState read_state(std::string_view json, const std::string& where);

@@ -3,39 +3,60 @@
 #include "apps/stop_requests.hpp"
 
 #include <signal.h>
+#include <unistd.h>
 
+#include <array>
 #include <atomic>
+#include <string_view>
 
 #include <fmt/core.h>
 
 namespace tessera::apps {
 namespace {
 
+constexpr std::array k_signals{SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP};
+constexpr std::string_view k_nothing_done = "tessera: stopped by a signal before the first step: nothing was changed\n";
+
 std::atomic<int> received_signal{0};
+std::atomic<bool> is_training{false};
 
 void remember(int number) {
+  if (!is_training.load(std::memory_order_relaxed)) {  // nobody looks at requests yet, and there is nothing to save
+    (void)!::write(STDERR_FILENO, k_nothing_done.data(), k_nothing_done.size());
+    ::_exit(static_cast<int>(ErrorKind::stopped));
+  }
   received_signal.store(number, std::memory_order_relaxed);
+  if (number == SIGINT) ::signal(SIGINT, SIG_DFL);  // whoever asks twice at a terminal does not want to wait
 }
 
+/// Signals that whoever started the program has blocked out (nohup) stay so.
 void catch_signals(void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  for (int number : {SIGUSR1, SIGUSR2, SIGTERM}) sigaction(number, &action, nullptr);
+  for (const int number : k_signals) {
+    struct sigaction action {};
+    ::sigaction(number, nullptr, &action);
+    if (action.sa_handler == SIG_IGN) continue;
+    action.sa_handler = handler;
+    action.sa_flags = SA_RESTART;
+    ::sigaction(number, &action, nullptr);
+  }
 }
 
 }  // namespace
 
-StopRequests::StopRequests(Ranks& ranks, std::filesystem::path stop_file, double seconds)
-    : ranks_(ranks),
-      stop_file_(std::move(stop_file)),
-      end_(std::chrono::steady_clock::now() + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000))),
-      limited_(seconds > 0) {
+StopRequests::StopRequests(Ranks& ranks) : ranks_(ranks), start_(std::chrono::steady_clock::now()) {
   catch_signals(remember);
 }
 
 StopRequests::~StopRequests() {
   catch_signals(SIG_DFL);
+  is_training = false;
+}
+
+void StopRequests::begin(std::filesystem::path stop_file, double seconds) {
+  stop_file_ = std::move(stop_file);
+  limited_ = seconds > 0;
+  end_ = start_ + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
+  is_training = true;
 }
 
 std::string StopRequests::look() const {

@@ -16,12 +16,16 @@ namespace tessera::apps {
 
 class StopRequests {
  public:
-  /// Catches SIGUSR1, SIGUSR2 and SIGTERM from now on. `stop_file` (may be empty) is looked for by rank 0; `seconds` is the time
-  /// limit, 0: none.
-  StopRequests(Ranks& ranks, std::filesystem::path stop_file, double seconds);
+  /// Catches SIGUSR1, SIGUSR2, SIGTERM, SIGINT and SIGHUP from now on, where they are not ignored. Until begin() they
+  /// end the process at once, as stopped: there is nothing to save.
+  explicit StopRequests(Ranks& ranks);
   ~StopRequests();
   StopRequests(const StopRequests&) = delete;
   StopRequests& operator=(const StopRequests&) = delete;
+
+  /// From now on requests are remembered until somebody asks. `stop_file` (may be empty) is looked for by rank 0;
+  /// `seconds` is the time limit since the start, 0: none.
+  void begin(std::filesystem::path stop_file, double seconds);
 
   /// Whether any rank was asked; the answer is the same on all. Collective.
   bool asked();
@@ -34,8 +38,8 @@ class StopRequests {
 
   Ranks& ranks_;
   std::filesystem::path stop_file_;
-  std::chrono::steady_clock::time_point end_;
-  bool limited_;
+  std::chrono::steady_clock::time_point start_, end_;
+  bool limited_ = false;
   std::string reason_;
 };
 

@@ -1,7 +1,9 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cmath>
+#include <array>
+#include <chrono>
 #include <cstdio>
+#include <memory>
 
 #include <fmt/core.h>
 
@@ -16,9 +18,19 @@
 #include "core/scheduler/describe.hpp"
 #include "core/train/flops.hpp"
 #include "io/log/step_metrics.hpp"
+#include "io/output.hpp"
+#include "io/path_lock.hpp"
 
 namespace tessera::apps {
 namespace {
+
+/// For the run before this one to end, where it was killed.
+constexpr std::chrono::seconds k_lock_patience{3};
+
+/// Options that are read when the run is under way.
+constexpr std::array k_read_later{"checkpoint.resume", "checkpoint.keep",  "checkpoint.interval", "checkpoint.files",
+                                  "log.dir",           "log.interval",     "log.level",           "modules.path",
+                                  "train.watchdog",    "train.stop_after", "train.memory_limit"};
 
 /// Console lines, metrics, traces, saves and stops of a run.
 class Hooks final : public TrainerHooks {
@@ -38,7 +50,7 @@ class Hooks final : public TrainerHooks {
     if (folder.empty()) return;
     ranks_.agreed([&] {
       if (!ranks_.root()) return;
-      std::filesystem::create_directories(folder);
+      io::make_folder(folder);
       metrics_.emplace(std::filesystem::path(folder) / "metrics.jsonl", first_step);
     });
   }
@@ -62,8 +74,9 @@ class Hooks final : public TrainerHooks {
   bool stop_asked() override { return stops_.asked(); }
 
  private:
+  /// A console that is gone or full ends no training; the program says so in the end.
   static void print(const std::string& line) {
-    fmt::print("{}\n", line);
+    std::fwrite((line + "\n").data(), 1, line.size() + 1, stdout);
     std::fflush(stdout);
   }
 
@@ -90,18 +103,50 @@ std::filesystem::path stop_file(const Settings& settings) {
   return folder.empty() ? std::filesystem::path() : std::filesystem::path(folder) / "STOP";
 }
 
+void check_trace(Ranks& ranks, const Settings& settings) {
+  const std::filesystem::path inputs[] = {settings.get<std::string>("data.train"),
+                                          settings.get<std::string>("data.valid")};
+  const std::string trace = settings.get<std::string>("train.trace");
+  ranks.agreed([&] {
+    if (!trace.empty()) io::check_output(trace, inputs);
+  });
+}
+
+/// The folder of checkpoints for this run alone; on rank 0, null on others and where nothing is saved. Collective.
+std::unique_ptr<io::PathLock> lock_checkpoints(Ranks& ranks, const Settings& settings) {
+  const std::filesystem::path folder = settings.get<std::string>("checkpoint.dir");
+  std::unique_ptr<io::PathLock> lock;
+  ranks.agreed([&] {
+    if (!ranks.root() || folder.empty()) return;
+    io::make_folder(folder);
+    lock = std::make_unique<io::PathLock>(folder / "lock", folder, k_lock_patience);
+  });
+  if (folder.empty() && ranks.root())
+    log_warning("checkpoint", "checkpoint.dir is not set: the trained model will not be saved");
+  return lock;
+}
+
+Progress first_progress(const CheckpointContext& checkpoints, Engine& engine, TrainerArgs& args) {
+  const auto resumed = resume_checkpoint(checkpoints, engine);
+  if (!resumed) return {{}, {}, {}, first_loss_scale(args.loss_scale)};
+  if (resumed->in_place) args.saved_step = resumed->progress.step;
+  if (resumed->progress.step >= args.steps && checkpoints.ranks.root())
+    log_warning("run", fmt::format("the checkpoint is of step {}, train.steps is {}: there is nothing left to train",
+                                   resumed->progress.step, args.steps));
+  return resumed->progress;
+}
+
 int train_run(Ranks& ranks, std::span<const std::string> arguments) {
+  StopRequests stops(ranks);
   Run run(ranks, arguments);
   const Settings& settings = run.settings();
-  StopRequests stops(ranks, stop_file(settings), settings.get<double>("train.stop_after"));
+  check_trace(ranks, settings);
   TraceFile trace(settings.get<std::string>("train.trace"), ranks);
   TrainingSetup setup(ranks, run, trace.executor_options());
   const CheckpointContext checkpoints{ranks, settings, setup.mesh(), setup.model(), setup.data_identity()};
   TrainerArgs args = setup.trainer_args();
   ranks.agreed([&] {
-    for (const char* option :
-         {"checkpoint.resume", "checkpoint.keep", "checkpoint.interval", "log.interval", "train.memory_limit"})
-      static_cast<void>(settings.text(option)), settings.mark_used(option);
+    for (const char* option : k_read_later) settings.mark_used(option);
     run.check_used();
   });
   describe_run(setup, ranks);
@@ -110,29 +155,33 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
   const std::int64_t runtime = resident_bytes();
   log_info("memory", fmt::format("runtime (libraries, communicators): {}", describe_bytes(runtime)));
   ranks.agreed([&] { check_memory(setup.engine().memory().total(), runtime, memory_limit(settings, ranks)); });
+  const std::unique_ptr<io::PathLock> lock = lock_checkpoints(ranks, settings);
   setup.engine().allocate();
   trace.reserve(setup.engine().training());
 
-  Progress progress =
-      resume_checkpoint(checkpoints, setup.engine()).value_or(Progress{{}, {}, {}, first_loss_scale(args.loss_scale)});
+  Progress progress = first_progress(checkpoints, setup.engine(), args);
   Hooks hooks(ranks, checkpoints, setup.engine(), stops, trace);
   hooks.open_metrics(progress.step + 1);
+  stops.begin(stop_file(settings), settings.get<double>("train.stop_after"));
   const Ending ending = train(args, progress, hooks);
   trace.close();
   if (ending == Ending::finished) return k_done;
-  if (!args.save_interval) log_warning("checkpoint", "nothing was saved: checkpoint.dir is not set");
   log_info("run", fmt::format("stopped after step {}{}", progress.step,
                               stops.reason().empty() ? "" : " by " + stops.reason()));
   return static_cast<int>(ErrorKind::stopped);
 }
 
 int train_verb(std::span<const std::string> arguments) {
-  return run_on_ranks([&](Ranks& ranks) { return train_run(ranks, arguments); });
+  return run_on_ranks("train", arguments, [&](Ranks& ranks) { return train_run(ranks, arguments); });
 }
 
 }  // namespace
 
-const Verb k_train{"train", "train [RUN.INI] [--section.key=value ...]",
-                   "Trains a model, alone or on the ranks that mpirun or srun started.", train_verb, run_help};
+const Verb k_train{"train",
+                   "train [RUN.INI] [--section.key=value ...]",
+                   "Trains a model, alone or on the ranks that mpirun or srun started.",
+                   train_verb,
+                   run_help,
+                   Processes::ranks};
 
 }  // namespace tessera::apps

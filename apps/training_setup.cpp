@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/training_setup.hpp"
 
+#include "apps/least_memory.hpp"
+#include "apps/memory_check.hpp"
 #include "core/model/model_settings.hpp"
 
 namespace tessera::apps {
@@ -11,7 +13,10 @@ TrainingSetup::TrainingSetup(Ranks& ranks, const Run& run, const ExecutorOptions
   ranks.agreed([&] {
     parts_ = std::make_unique<EngineSetup>(ranks, run);
     open_data();
-    parts_->compile(model_, settings_.get<std::int64_t>("train.global_batch"), executor);
+    const auto global_batch = settings_.get<std::int64_t>("train.global_batch");
+    check_counts(model_, global_batch, settings_);
+    check_needs(training_needs(model_, global_batch, settings_, devices_), memory_limit(settings_, ranks));
+    parts_->compile(model_, global_batch, executor);
   });
 }
 
@@ -23,7 +28,8 @@ void TrainingSetup::open_data() {
 }
 
 DataIdentity TrainingSetup::data_identity() const {
-  return {data_->dataset().fingerprint(), data_->training_samples().count};
+  return {data_->dataset().fingerprint(), data_->training_samples().count,
+          settings_.get<bool>("data.isolate_documents")};
 }
 
 TrainerArgs TrainingSetup::trainer_args() const {

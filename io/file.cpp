@@ -27,13 +27,15 @@ Advice advice_for(int error_number) {
   switch (error_number) {
     case ENOENT:
     case ENOTDIR:
+    case ELOOP:
       return {ErrorKind::not_found, "Check the path."};
+    case EISDIR:
+      return {ErrorKind::not_found, "Name a file, not a folder."};
     case EACCES:
     case EPERM:
       return {ErrorKind::permission, "Check owner and mode of the path and of the folders above it."};
     case EROFS:
     case EEXIST:
-    case EISDIR:
       return {ErrorKind::cannot_create, "Choose another output path."};
     case ENOSPC:
       return {ErrorKind::io, "The file system is full: free space or choose another one."};
@@ -41,17 +43,35 @@ Advice advice_for(int error_number) {
       return {ErrorKind::io, "The quota is used up: free space or choose another file system."};
     case EMFILE:
     case ENFILE:
-    case ENOMEM:
       return {ErrorKind::resources, "Raise the limit (ulimit -n) or start fewer ranks per node."};
+    case ENOMEM:
+      return {ErrorKind::resources, "Use a node with more memory, or start fewer ranks on it."};
     default:
       return {ErrorKind::io, "Check the file system and the disk."};
+  }
+}
+
+/// Kinds of failures that mean: nothing can be made at this place.
+bool is_about_the_place(int error_number) {
+  switch (error_number) {
+    case ENOENT:
+    case ENOTDIR:
+    case ELOOP:
+    case EISDIR:
+    case EEXIST:
+    case EROFS:
+    case ENXIO:
+    case ENAMETOOLONG:
+      return true;
+    default:
+      return false;
   }
 }
 
 int flags_of(Access access) {
   switch (access) {
     case Access::read:
-      return O_RDONLY;
+      return O_RDONLY | O_NONBLOCK;  // of a pipe, whose other end nobody may have opened
     case Access::overwrite:
       return O_RDWR;
     case Access::create:
@@ -74,20 +94,37 @@ Error system_error(std::string_view what, const std::filesystem::path& path, int
   return Error(advice.kind, fmt::format("{} {}: {}", what, path.native(), reason), advice.hint);
 }
 
+Error output_error(std::string_view what, const std::filesystem::path& path, int error_number) {
+  const Error error = system_error(what, path, error_number);
+  if (!is_about_the_place(error_number)) return error;
+  return Error(ErrorKind::cannot_create, error.what(), "Choose another output path.");
+}
+
 File::File(std::filesystem::path path, Access access) : path_(std::move(path)) {
   const int descriptor = ::open(path_.c_str(), flags_of(access) | O_CLOEXEC, 0666);
   if (descriptor < 0)
-    throw system_error(access == Access::read ? "cannot open" : "cannot open for writing", path_, errno);
+    throw access == Access::read ? system_error("cannot open", path_, errno)
+                                 : output_error("cannot open for writing", path_, errno);
   descriptor_ = UniqueHandle<DescriptorTraits>(descriptor);
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) throw system_error("cannot examine", path_, errno);
+  const struct stat status = examine();
   if (S_ISDIR(status.st_mode)) throw system_error("cannot open", path_, EISDIR);
+  if (!S_ISREG(status.st_mode))
+    throw Error(access == Access::read ? ErrorKind::not_found : ErrorKind::cannot_create,
+                fmt::format("{} is no regular file", path_.native()), "Name a file, not a device or a pipe.");
+}
+
+struct stat File::examine() const {
+  struct stat status {};
+  if (::fstat(descriptor_.get(), &status) != 0) throw system_error("cannot examine", path_, errno);
+  return status;
 }
 
 std::int64_t File::size() const {
-  struct stat status {};
-  if (::fstat(descriptor_.get(), &status) != 0) throw system_error("cannot examine", path_, errno);
-  return status.st_size;
+  return examine().st_size;
+}
+
+bool File::exists() const {
+  return examine().st_nlink > 0;
 }
 
 void File::read(std::int64_t offset, void* data, std::int64_t bytes) const {
@@ -99,7 +136,7 @@ void File::read(std::int64_t offset, void* data, std::int64_t bytes) const {
     if (got < 0) throw system_error("cannot read", path_, errno);
     if (got == 0) {
       throw Error(ErrorKind::data,
-                  fmt::format("{} ends at byte {}, {} more bytes were expected", path_.native(), offset, bytes),
+                  fmt::format("{} has {} bytes, {} at byte {} were expected", path_.native(), size(), bytes, offset),
                   "The file is truncated: copy or make it again.");
     }
     to += got;

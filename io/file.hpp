@@ -14,6 +14,8 @@
 #include "core/base/error.hpp"
 #include "core/base/unique_handle.hpp"
 
+struct stat;
+
 namespace tessera::io {
 
 struct DescriptorTraits {
@@ -24,6 +26,9 @@ struct DescriptorTraits {
 
 /// The Error of a failed system call: `what` ("cannot open"), the path, the text of `error_number`, and what to do.
 Error system_error(std::string_view what, const std::filesystem::path& path, int error_number);
+
+/// The same where something was to be made: a place where that is impossible is Error{cannot_create}.
+Error output_error(std::string_view what, const std::filesystem::path& path, int error_number);
 
 enum class Access : std::uint8_t {
   read,       ///< an existing file
@@ -36,10 +41,15 @@ enum class Access : std::uint8_t {
 /// offsets may be made from several threads.
 class File {
  public:
+  /// Regular files only: a pipe would make its reader wait, and has neither size nor offsets. Throws
+  /// Error{not_found|permission|io}, and Error{cannot_create} for what is to be written.
   File(std::filesystem::path path, Access access);
 
   const std::filesystem::path& path() const { return path_; }
   std::int64_t size() const;
+
+  /// Whether it still has a name: false when somebody removed it.
+  bool exists() const;
 
   /// Throws Error{data} when the file ends before, Error{io} when the disk fails.
   void read(std::int64_t offset, void* data, std::int64_t bytes) const;
@@ -59,6 +69,8 @@ class File {
   void close() { descriptor_.close(); }
 
  private:
+  struct stat examine() const;
+
   std::filesystem::path path_;
   UniqueHandle<DescriptorTraits> descriptor_;
 };

@@ -205,6 +205,13 @@ std::vector<int> parse_tasks_per_node(std::string_view text) {
   }
 }
 
+int launched_processes(const Variables& variables) {
+  const Launcher* launcher = binding_launcher(variables);
+  if (launcher == nullptr) return 1;
+  const std::string_view name = launcher->name == k_slurm ? slurm_size_name(variables) : launcher->size;
+  return number_of(variables, name).value_or(1);
+}
+
 std::string check_launcher(const Variables& variables, const RankFacts& facts) {
   const Launcher* launcher = binding_launcher(variables);
   // PMIx tells each process its rank, whoever started it.

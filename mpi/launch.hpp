@@ -36,6 +36,10 @@ struct RankFacts {
 /// that must agree.
 std::string check_launcher(const Variables& variables, const RankFacts& facts);
 
+/// How many processes a launcher says that it started, this one included; 1 where none did, or does not say. For
+/// programs that do not start MPI.
+int launched_processes(const Variables& variables);
+
 /// Reads SLURM's list of tasks for each node, "2(x3),1" = 2 2 2 1. Throws Error{data}.
 std::vector<int> parse_tasks_per_node(std::string_view text);
 

@@ -13,6 +13,8 @@
 #include "apps/bench/options.hpp"
 #include "apps/bench/products.hpp"
 #include "apps/bench/samples.hpp"
+#include "apps/least_memory.hpp"
+#include "apps/memory_check.hpp"
 #include "apps/verb.hpp"
 
 namespace tessera::apps {
@@ -46,6 +48,16 @@ std::vector<Product> products_asked_for(const Settings& settings) {
   if (m == 0 && n == 0 && k == 0) return products_of_model(settings.get<std::int64_t>("tokens"));
   if (m == 0 || n == 0 || k == 0) throw usage_error("bench", "--m, --n and --k go together");
   return {{"given", ProductRole::forward, m, n, k}};
+}
+
+/// Operands and results of the largest product of each kind are there at once.
+void check_memory_of(std::span<const Product> products) {
+  double a = 0, b = 0, c = 0;
+  for (const Product& p : products) {
+    const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
+    a = std::max(a, m * k), b = std::max(b, k * n), c = std::max(c, m * n);
+  }
+  check_needs({{"matrices", sizeof(float) * (a + b + c), "Use smaller --m, --n, --k or --tokens."}}, resident_bytes() + free_bytes());
 }
 
 struct Outcome {
@@ -107,10 +119,12 @@ std::string contradiction(const Outcome& outcome, double clock, int threads) {
 }  // namespace
 
 int bench_gemm(std::span<const std::string> arguments) {
+  check_alone("bench gemm");
   const Arguments given = read_arguments("bench", arguments, gemm_options());
   if (!given.positionals.empty()) throw usage_error("bench", "gemm takes flags only");
   const Settings& settings = given.settings;
   const std::vector<Product> products = products_asked_for(settings);
+  check_memory_of(products);
   const int repetitions = settings.get<int>("repetitions");
   const double clock = measure_clock();
   Document document("matrix products");

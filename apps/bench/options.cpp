@@ -8,9 +8,16 @@
 #include <fstream>
 
 #include "apps/bench/machine.hpp"
+#include "apps/verb.hpp"
 #include "core/base/error.hpp"
+#include "io/output.hpp"
 
 namespace tessera::apps {
+namespace {
+
+constexpr double k_most_size = 1e9;  // of a dim: two of them can be counted in bytes
+
+}  // namespace
 
 const std::vector<Option>& common_options() {
   static const std::vector<Option> rows{
@@ -18,7 +25,8 @@ const std::vector<Option>& common_options() {
        .type = OptionType::integer,
        .fallback = "7",
        .text = "How often each case is measured, in turn with the others. The median is shown, with the spread.",
-       .min = 5},
+       .min = 5,
+       .max = 1e6},
       {.name = "json", .type = OptionType::path, .text = "Writes the results to this file too, as JSON."}};
   return rows;
 }
@@ -26,14 +34,15 @@ const std::vector<Option>& common_options() {
 const std::vector<Option>& gemm_options() {
   static const std::vector<Option> rows = [] {
     std::vector<Option> all = common_options();
-    const auto size = [&](const char* name, const char* fallback, const char* text, double least) {
-      all.push_back({.name = name, .type = OptionType::integer, .fallback = fallback, .text = text, .min = least});
+    const auto size = [&](const char* name, const char* fallback, const char* text, double least, double most) {
+      all.push_back(
+          {.name = name, .type = OptionType::integer, .fallback = fallback, .text = text, .min = least, .max = most});
     };
-    size("threads", "0", "gemm: threads. 0: one, and then all cores of this process.", 0);
-    size("tokens", "1024", "gemm: rows of activations in the products of GPT-2 124M.", 1);
-    size("m", "0", "gemm: one product C [m, n] = A [m, k] B [k, n] instead.", 0);
-    size("n", "0", "gemm: see m.", 0);
-    size("k", "0", "gemm: see m.", 0);
+    size("threads", "0", "gemm: threads. 0: one, and then all cores of this process.", 0, k_most_threads);
+    size("tokens", "1024", "gemm: rows of activations in the products of GPT-2 124M.", 1, k_most_size);
+    size("m", "0", "gemm: one product C [m, n] = A [m, k] B [k, n] instead.", 0, k_most_size);
+    size("n", "0", "gemm: see m.", 0, k_most_size);
+    size("k", "0", "gemm: see m.", 0, k_most_size);
     return all;
   }();
   return rows;
@@ -50,6 +59,7 @@ void publish(const Document& document, const Settings& settings, const std::stri
   fmt::print("{}\n{}\n", document.text(), figure);
   const std::string path = settings.get<std::string>("json");
   if (path.empty()) return;
+  io::check_output(path);
   std::filesystem::path temporary = path;
   temporary += ".tmp";
   std::ofstream file(temporary);

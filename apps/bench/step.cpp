@@ -176,11 +176,11 @@ int run_ops(Ranks& ranks, std::span<const std::string> arguments) {
 }  // namespace
 
 int bench_step(std::span<const std::string> arguments) {
-  return run_on_ranks([&](Ranks& ranks) { return run_step(ranks, arguments); });
+  return run_on_ranks("bench step", arguments, [&](Ranks& ranks) { return run_step(ranks, arguments); });
 }
 
 int bench_ops(std::span<const std::string> arguments) {
-  return run_on_ranks([&](Ranks& ranks) { return run_ops(ranks, arguments); });
+  return run_on_ranks("bench ops", arguments, [&](Ranks& ranks) { return run_ops(ranks, arguments); });
 }
 
 }  // namespace tessera::apps

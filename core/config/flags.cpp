@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <boost/program_options/options_description.hpp>
 #include <boost/program_options/parsers.hpp>
 #include <map>
@@ -49,7 +50,7 @@ class FlagReader {
     if (equals != std::string::npos) value = flag.substr(equals + 1);
     arguments.erase(arguments.begin());
 
-    const auto found = targets_.find(name);
+    const auto found = find(name);
     const Target target = found == targets_.end() ? Target{} : found->second;
     const bool known = target.option != nullptr || name.find('.') != std::string::npos;
     if (!known) return unknown(name);
@@ -61,6 +62,14 @@ class FlagReader {
   }
 
  private:
+  /// A flag of one verb is known with hyphens and with underscores.
+  std::map<std::string, Target, std::less<>>::const_iterator find(std::string name) const {
+    const auto found = targets_.find(name);
+    if (found != targets_.end() || name.find('.') != std::string::npos) return found;
+    std::replace(name.begin(), name.end(), '_', '-');
+    return targets_.find(name);
+  }
+
   using ParsedOptions = std::vector<boost::program_options::option>;
 
   static ParsedOptions made(std::string key, std::string value, std::string token) {

@@ -9,6 +9,9 @@
 namespace tessera {
 namespace {
 
+/// Of one dim; a matrix of two of them can still be counted in bytes of fp64.
+constexpr std::int64_t k_most = std::int64_t{1} << 29;
+
 ModelInputs add_inputs(Builder& b, std::int64_t sequence, std::int64_t batch, DType dtype) {
   const Shape tokens{sequence, batch};
   return {b.input("ids", {tokens, DType::i32}),
@@ -31,7 +34,7 @@ void validate(const ModelConfig& c) {
                                                         {"heads", c.heads},   {"ffn", c.ffn},
                                                         {"vocab", c.vocab},   {"sequence", c.sequence}};
   for (const auto& [name, value] : sizes)
-    rule(value >= 1, fmt::format("model.{} = {}: must be at least 1", name, value));
+    rule(value >= 1 && value <= k_most, fmt::format("model.{} = {}: must be from 1 to {}", name, value, k_most));
   if (!broken.empty()) throw Error(ErrorKind::configuration, broken, "give the sizes of the model, or a model.preset");
   rule(c.hidden % c.heads == 0,
        fmt::format("model.hidden = {} is not a multiple of model.heads = {}", c.hidden, c.heads));

@@ -12,7 +12,11 @@ namespace {
 class Loop {
  public:
   Loop(const TrainerArgs& args, Progress& progress, TrainerHooks& hooks)
-      : args_(args), progress_(progress), hooks_(hooks), flops_(token_flops(args.model)) {}
+      : args_(args),
+        progress_(progress),
+        hooks_(hooks),
+        saved_step_(args.saved_step),
+        flops_(token_flops(args.model)) {}
 
   Ending run() {
     while (progress_.step < args_.steps) {
@@ -20,18 +24,20 @@ class Loop {
       const bool last = progress_.step == args_.steps;
       if (due(args_.eval_interval) || (last && args_.eval_interval > 0)) evaluate();
       const bool stop = hooks_.stop_asked() && !last;
-      if (stop ? args_.save_interval.has_value() : save_due(last)) hooks_.save(progress_);
+      if (stop || due(args_.save_interval.value_or(0))) save();
       if (stop) return Ending::stopped;
     }
+    save();
     return Ending::finished;
   }
 
  private:
   bool due(std::int64_t interval) const { return interval > 0 && progress_.step % interval == 0; }
 
-  bool save_due(bool last) const {
-    const std::int64_t interval = args_.save_interval.value_or(0);
-    return due(interval) || (last && interval > 0);
+  void save() {
+    if (!args_.save_interval || saved_step_ == progress_.step) return;
+    hooks_.save(progress_);
+    saved_step_ = progress_.step;
   }
 
   void step() {
@@ -80,6 +86,7 @@ class Loop {
   const TrainerArgs& args_;
   Progress& progress_;
   TrainerHooks& hooks_;
+  std::optional<std::int64_t> saved_step_;
   TokenFlops flops_;
 };
 

@@ -49,12 +49,14 @@ struct TrainerArgs {
   LearningRateConfig learning_rate;
   std::int64_t steps = 0;
   std::int64_t eval_interval = 0;  ///< 0: never
-  /// None: nothing is ever saved. 0: only when the run is asked to stop. n: every n steps and at the end, too.
+  /// None: nothing is ever saved. 0: at the end, and when the run is asked to stop. n: every n steps, too.
   std::optional<std::int64_t> save_interval;
   LossScaleConfig loss_scale;
   const ModelConfig& model;
   std::int64_t global_batch = 1;
   int devices = 1;
+  /// The step that the run resumed from, where its checkpoint lies among those of this run.
+  std::optional<std::int64_t> saved_step = std::nullopt;
 };
 
 enum class Ending : std::uint8_t {
@@ -62,8 +64,8 @@ enum class Ending : std::uint8_t {
   stopped,   ///< asked to stop, saved
 };
 
-/// Trains from `progress` on and saves as save_interval says; when asked to stop, saves (if anything is ever saved) and
-/// returns. Throws Error{numerics} as check_skips does.
+/// Trains from `progress` on and saves as save_interval says, no step twice; when asked to stop, saves (if anything is
+/// ever saved) and returns. Throws Error{numerics} as check_skips does.
 Ending train(const TrainerArgs& args, Progress& progress, TrainerHooks& hooks);
 
 }  // namespace tessera

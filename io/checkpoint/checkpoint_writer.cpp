@@ -14,6 +14,7 @@
 #include "io/checkpoint/together.hpp"
 #include "io/file.hpp"
 #include "io/hash.hpp"
+#include "io/output.hpp"
 
 namespace tessera::io {
 namespace {
@@ -76,13 +77,11 @@ struct CheckpointWriter::State {
 void CheckpointWriter::State::open() {
   on_root(ranks, [&] {
     enter("open");
-    std::error_code error;
-    if (std::filesystem::create_directories(options.directory, error) && options.directory.has_parent_path())
-      sync_folder(options.directory.parent_path());
-    if (error) throw system_error("cannot make the folder", options.directory, error.value());
+    make_folder(options.directory);
     remove_leftovers(options.directory);
+    std::error_code error;
     if (!std::filesystem::create_directory(temporary, error))
-      throw system_error("cannot make", temporary, error.value());
+      throw output_error("cannot make", temporary, error.value());
   });
   open_folder = true;
   together(ranks, [&] { transport = make_transport(options.transport, ranks); });

@@ -57,7 +57,7 @@ Report report_of(const std::exception_ptr& error) {
   } catch (const Error& known) {
     fill(known.kind(), known.what(), known.hint());
   } catch (const std::bad_alloc&) {
-    fill(ErrorKind::resources, "out of memory", "Start fewer ranks per node, or use a node with more memory.");
+    fill(ErrorKind::resources, "out of memory", "Use a smaller train.micro_batch or train.global_batch, or a node with more memory.");
   } catch (const std::exception& other) {
     fill(ErrorKind::internal, other.what(), "");
   } catch (...) {

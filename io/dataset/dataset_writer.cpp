@@ -12,6 +12,7 @@
 #include "io/dataset/spool.hpp"
 #include "io/file.hpp"
 #include "io/hdf5/layout_file.hpp"
+#include "io/path_lock.hpp"
 
 namespace tessera::io {
 namespace {
@@ -38,6 +39,7 @@ struct DatasetWriter::State {
       : output(std::move(path)),
         vocabulary(std::move(words)),
         element(dataset_format::element_for(vocabulary.size)),
+        lock(beside(output, ".lock"), output, {}),
         token_spool(beside(output, ".tokens.tmp")),
         document_spool(beside(output, ".documents.tmp")) {}
 
@@ -58,6 +60,7 @@ struct DatasetWriter::State {
   std::filesystem::path output;
   Vocabulary vocabulary;
   hdf5::Element element;
+  PathLock lock;
   Spool token_spool;
   Spool document_spool;
   std::int64_t documents = 0;

@@ -25,7 +25,8 @@ struct Vocabulary {
 /// Writes `/tokens` (uint16 when the vocabulary has at most 65536 ids, else uint32), `/documents` (int64: the first
 /// token of each document, then the number of tokens) and the checksums of both per 4 MiB, `/tokens_hash` and
 /// `/documents_hash`. Streams: memory does not grow with the data. Tokens are spooled beside the output first, because
-/// a contiguous HDF5 dataset must know its size. The output appears whole, by a rename, or not at all.
+/// a contiguous HDF5 dataset must know its size. The output appears whole, by a rename, or not at all; meanwhile
+/// `output`.lock keeps other writers away.
 class DatasetWriter {
  public:
   /// Throws Error{configuration} for a vocabulary that makes no sense, Error{cannot_create|permission|io|not_found}.

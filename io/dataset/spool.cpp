@@ -9,11 +9,9 @@
 
 namespace tessera::io {
 
-Spool::Spool(const std::filesystem::path& path) : file_(path, Access::create), block_(k_hash_block) {}
-
-Spool::~Spool() {
-  std::error_code ignored;  // the folder may be gone already
-  std::filesystem::remove(file_.path(), ignored);
+Spool::Spool(const std::filesystem::path& path) : file_(path, Access::create), block_(k_hash_block) {
+  std::error_code ignored;  // then the file keeps its name, and the next spool of that name empties it
+  std::filesystem::remove(path, ignored);
 }
 
 void Spool::append(const void* data, std::int64_t bytes) {

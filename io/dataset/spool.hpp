@@ -15,11 +15,11 @@
 
 namespace tessera::io {
 
-/// A temporary file that is appended to, with the checksum of every k_hash_block bytes. Removed in the end.
+/// A temporary file that is appended to, with the checksum of every k_hash_block bytes. It loses its name as soon as it
+/// is open, so that a program that is killed leaves nothing.
 class Spool {
  public:
   explicit Spool(const std::filesystem::path& path);
-  ~Spool();
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 

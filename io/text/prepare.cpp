@@ -9,6 +9,7 @@
 
 #include "io/dataset/dataset_writer.hpp"
 #include "io/file.hpp"
+#include "io/output.hpp"
 #include "io/text/line_reader.hpp"
 #include "io/text/text_inputs.hpp"
 #include "io/text/text_of_json.hpp"
@@ -116,6 +117,9 @@ class Preparation {
 
 PrepareReport prepare(const PrepareOptions& options, const Tokenizer& tokenizer) {
   const std::vector<TextInput> inputs = expand_inputs(options.inputs);
+  std::vector<std::filesystem::path> paths;
+  for (const TextInput& input : inputs) paths.push_back(input.path);
+  check_output(options.output, paths);
   Preparation preparation(options, tokenizer);
   for (const TextInput& input : inputs) preparation.add(input);
   return preparation.finish();

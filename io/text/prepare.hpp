@@ -40,7 +40,7 @@ struct PrepareReport {
 /// are text like any other. A line of JSONL is bad when it is not a JSON object in UTF-8 with a string under the key.
 ///
 /// Throws Error{data} with file and line for the first bad line beyond `max_bad`, for compressed input, and when no
-/// text is left; Error{not_found|permission|io}. The output appears as a whole or not at all.
+/// text is left; Error{cannot_create} as check_output; Error{not_found|permission|io}. The output appears as a whole or not at all.
 PrepareReport prepare(const PrepareOptions& options, const Tokenizer& tokenizer);
 
 }  // namespace tessera::io

@@ -24,14 +24,22 @@ bool is_text_name(const std::filesystem::path& path) {
   return std::find(known.begin(), known.end(), path.extension().string()) != known.end();
 }
 
+/// Whether a walk takes it: texts, and links with the name of a text that lead nowhere, which are then reported.
+bool is_taken(const std::filesystem::directory_entry& entry) {
+  std::error_code error;
+  const std::filesystem::file_type type = entry.status(error).type();
+  return is_text_name(entry.path()) &&
+         (type == std::filesystem::file_type::regular || error || type == std::filesystem::file_type::not_found);
+}
+
 std::vector<std::filesystem::path> files_below(const std::filesystem::path& directory) {
   std::vector<std::filesystem::path> files;
-  std::error_code error;
+  std::error_code error, ignored;
   std::filesystem::recursive_directory_iterator at(directory, error);
   for (; !error && at != std::filesystem::recursive_directory_iterator(); at.increment(error)) {
     const bool hidden = at->path().filename().string().starts_with('.');
-    if (hidden && at->is_directory()) at.disable_recursion_pending();
-    if (!hidden && at->is_regular_file() && is_text_name(at->path())) files.push_back(at->path());
+    if (hidden && at->is_directory(ignored)) at.disable_recursion_pending();
+    if (!hidden && is_taken(*at)) files.push_back(at->path());
   }
   if (error) throw system_error("cannot list", directory, error.value());
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
@@ -44,15 +52,19 @@ std::vector<std::filesystem::path> matches_of(const std::string& pattern) {
   if (::glob(pattern.c_str(), GLOB_NOSORT, nullptr, &found) == 0)
     files.assign(found.gl_pathv, found.gl_pathv + found.gl_pathc);
   ::globfree(&found);
-  std::erase_if(files, [](const auto& path) { return !std::filesystem::is_regular_file(path); });
+  std::error_code ignored;
+  std::erase_if(files, [&](const auto& path) { return !std::filesystem::is_regular_file(path, ignored); });
   std::sort(files.begin(), files.end(), [](const auto& a, const auto& b) { return a.native() < b.native(); });
   return files;
 }
 
 std::vector<std::filesystem::path> files_of(const std::string& input) {
-  if (std::filesystem::is_directory(input)) return files_below(input);
-  if (std::filesystem::exists(input)) return {input};
-  return matches_of(input);
+  std::error_code error;
+  const std::filesystem::file_status status = std::filesystem::status(input, error);
+  if (std::filesystem::is_directory(status)) return files_below(input);
+  const bool pattern = input.find_first_of("*?[") != std::string::npos;
+  if (!pattern && error) throw system_error("cannot read", input, error.value());
+  return std::filesystem::exists(status) ? std::vector<std::filesystem::path>{input} : matches_of(input);
 }
 
 }  // namespace

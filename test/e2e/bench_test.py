@@ -103,7 +103,7 @@ class BenchTest(program.ProgramTest):
         self.assertIn("did you mean gemm?", self.run_program("bench", "gem", code=program.USAGE).err)
         self.run_program("bench", code=program.USAGE)
         self.run_program("bench", "gemm", "--m=8", code=program.USAGE)
-        self.assertIn("at least 5", self.run_program("bench", "gemm", "--repetitions=1", code=program.USAGE).err)
+        self.assertIn("from 5 to", self.run_program("bench", "gemm", "--repetitions=1", code=program.USAGE).err)
         outcome = self.run_program("bench", "step", "--model.layer=2", code=program.CONFIGURATION)
         self.assertIn("did you mean model.layers?", outcome.err)
         self.run_program("bench", "step", "--repetitons=5", code=program.CONFIGURATION)

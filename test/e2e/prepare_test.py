@@ -128,7 +128,7 @@ class PrepareTest(program.ProgramTest):
         self.run_program("prepare", "--output", ".", "a.txt", code=program.CANNOT_CREATE)
         self.prepare("missing.txt", code=program.NOT_FOUND)
         self.prepare("*.md", code=program.NOT_FOUND)
-        self.run_program("prepare", "--output", "no/such/folder/out.h5", "a.txt", code=program.NOT_FOUND)
+        self.run_program("prepare", "--output", "no/such/folder/out.h5", "a.txt", code=program.CANNOT_CREATE)
 
     def test_inputs_without_text_are_refused(self):
         self.write("empty.txt", "")

@@ -18,7 +18,8 @@ TEST(Help, ShowsWhatIsNeededToSetAnOption) {
   const std::string text = help_text(core_options());
   EXPECT_THAT(text, HasSubstr("\n[model]\n  --model.architecture  llama|gpt\n"));
   EXPECT_THAT(
-      text, HasSubstr("  --model.layers  integer >= 1\n      Transformer layers. (default: 12) Also --num-layers.\n"));
+      text,
+      HasSubstr("  --model.layers  integer 1..10000\n      Transformer layers. (default: 12) Also --num-layers.\n"));
   EXPECT_THAT(text, HasSubstr("(default: that of model.heads)"));
   EXPECT_THAT(text, HasSubstr("(default: on if model.architecture=gpt, else off)"));
   EXPECT_THAT(text, HasSubstr("--zero.stage  integer 0..3"));

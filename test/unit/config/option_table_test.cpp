@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gmock/gmock.h>
 
+#include <cmath>
 #include <set>
 
 #include "core/base/error.hpp"
@@ -13,6 +14,15 @@ namespace tessera {
 namespace {
 
 using testing::HasSubstr;
+
+TEST(OptionTable, EveryNumberHasBounds) {
+  for (const Option& option : core_options()) {
+    const bool number = option.type == OptionType::integer || option.type == OptionType::real ||
+                        option.type == OptionType::bytes || option.type == OptionType::duration;
+    if (!number) continue;
+    EXPECT_TRUE(std::isfinite(option.min) && std::isfinite(option.max)) << option.name;
+  }
+}
 
 TEST(OptionTable, NamesThatScriptsRelyOnAreThere) {
   const std::vector<std::pair<std::string, std::string>> promised{

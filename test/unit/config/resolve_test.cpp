@@ -102,7 +102,7 @@ TEST(Resolve, AllProblemsAtOnceWithTheirPlaces) {
                   IsProblem("model.heads must be an integer, not 'none'", "run.ini:3", ""),
                   IsProblem("model.hidden is given twice", "run.ini:5", "run.ini:4"),
                   IsProblem("train.precision must be one of fp64, fp32, bf16, fp16, not 'fp8'", "run.ini:7", ""),
-                  IsProblem("train.micro_batch must be at least 1, not '0'", "run.ini:8", ""),
+                  IsProblem("train.micro_batch must be from 1 to 65536, not '0'", "run.ini:8", ""),
                   IsProblem("unknown key parallel.tensr_parallel_degree", "run.ini:12",
                             "The keys of [parallel] are: tensor sequence pipeline"),
                   IsProblem("train.watchdog must be a duration, not 'soon'", "--train.watchdog", "90s"),

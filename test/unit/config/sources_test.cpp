@@ -108,6 +108,7 @@ TEST(Ini, AnyBytesAreReadOrReported) {
 Flags flags(std::vector<std::string> arguments, std::vector<Problem>* problems = nullptr) {
   std::vector<Option> options = core_options();
   options.push_back({.name = "output", .type = OptionType::path, .fallback = "", .owner = "prepare"});
+  options.push_back({.name = "dry-run", .owner = "prepare"});
   std::vector<Problem> found;
   Flags read = read_flags(arguments, options, found);
   if (problems == nullptr) {
@@ -132,6 +133,11 @@ TEST(FlagsTest, BooleansMayBeBare) {
                                      IsRaw("checkpoint.async", "off", "--checkpoint.async"),
                                      IsRaw("model.tied", "off", "--model.tied")));
   EXPECT_THAT(read.positionals, ElementsAre("run.ini"));
+}
+
+TEST(FlagsTest, FlagsOfAVerbAreKnownWithHyphensAndUnderscores) {
+  EXPECT_THAT(flags({"--dry-run=a", "--dry_run", "b"}).raws,
+              ElementsAre(IsRaw("dry-run", "a", "--dry-run"), IsRaw("dry-run", "b", "--dry_run")));
 }
 
 TEST(FlagsTest, OptionsOfModulesNotYetFoundKeepTheirValues) {

@@ -137,7 +137,7 @@ TEST_F(PrepareTest, DirectoriesPatternsAndPlainFiles) {
             (std::vector<std::string>{"first", "line\r\nline", "from a line", "first", "line\r\nline", "no text"}));
   EXPECT_EQ(report.files, 8);
   EXPECT_EQ(report.empty, 2);
-  expect_error(ErrorKind::not_found, "no text in", [&] { run({"d", "nowhere"}); });
+  expect_error(ErrorKind::not_found, "nowhere: No such file", [&] { run({"d", "nowhere"}); });
   expect_error(ErrorKind::not_found, "no text in", [&] { run({"d/*.csv"}); });
 }
 

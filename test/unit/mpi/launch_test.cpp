@@ -215,6 +215,14 @@ std::string name_of_case(const testing::TestParamInfo<Case>& info) {
 INSTANTIATE_TEST_SUITE_P(Consistent, Launch, testing::ValuesIn(k_consistent), name_of_case);
 INSTANTIATE_TEST_SUITE_P(Contradictory, Launch, testing::ValuesIn(k_contradictory), name_of_case);
 
+TEST(LaunchedProcesses, AreThoseOfTheLauncherThatBinds) {
+  EXPECT_EQ(launched_processes({}), 1);
+  EXPECT_EQ(launched_processes(open_mpi()), 4);
+  EXPECT_EQ(launched_processes(open_mpi({{"SLURM_NTASKS", "16"}, {"SLURM_PROCID", "0"}})), 4);
+  EXPECT_EQ(launched_processes({{"SLURM_JOB_ID", "7"}, {"SLURM_NTASKS", "16"}, {"SLURM_PROCID", "0"}}), 1);
+  EXPECT_EQ(launched_processes({{"SLURM_STEP_ID", "0"}, {"SLURM_STEP_NUM_TASKS", "3"}, {"SLURM_PROCID", "1"}}), 3);
+}
+
 TEST(TasksPerNode, IsRead) {
   using testing::ElementsAre;
   EXPECT_THAT(parse_tasks_per_node("4"), ElementsAre(4));
