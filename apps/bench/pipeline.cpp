@@ -124,7 +124,7 @@ Timing measure(Ranks& ranks, const Run& run, const Case& c) {
   engine.allocate();
   RandomSource source(k_vocabulary);
   Timing timing{shape, turns_of_step(shape, schedule->splits_backward()), {}};
-  turn_length = std::chrono::duration<double>(settings.get<double>("turn_milliseconds") / 1e3);
+  turn_length = std::chrono::duration<double>(settings.get<double>("turn-milliseconds") / 1e3);
   std::vector<double> seconds;
   for (int i = 0; i <= settings.get<int>("repetitions"); ++i) {
     ranks.world().barrier();
@@ -178,23 +178,25 @@ int run_pipeline(Ranks& ranks, std::span<const std::string> arguments) {
 const std::vector<Option>& pipeline_options() {
   static const std::vector<Option> rows = [] {
     std::vector<Option> all = common_options();
-    all.push_back({.name = "turn_milliseconds",
+    all.push_back({.name = "turn-milliseconds",
                    .type = OptionType::real,
                    .fallback = "20",
                    .text = "pipeline: how long a pass of a chunk sleeps.",
-                   .min = 0.1});
+                   .min = 0.1,
+                   .max = 1e6});
     all.push_back({.name = "rounds",
                    .type = OptionType::integer,
                    .fallback = "2",
                    .text = "pipeline: micro-batches of a step, as a multiple of the stages.",
-                   .min = 1});
+                   .min = 1,
+                   .max = 1e4});
     return all;
   }();
   return rows;
 }
 
 int bench_pipeline(std::span<const std::string> arguments) {
-  return run_on_ranks([&](Ranks& ranks) { return run_pipeline(ranks, arguments); });
+  return run_on_ranks("bench pipeline", arguments, [&](Ranks& ranks) { return run_pipeline(ranks, arguments); });
 }
 
 }  // namespace tessera::apps
