@@ -4,6 +4,7 @@
 
 #include "apps/arguments.hpp"
 #include "apps/document.hpp"
+#include "apps/least_memory.hpp"
 #include "apps/plan/simulated_step.hpp"
 #include "apps/plan/tables.hpp"
 #include "apps/plan/world_plans.hpp"
@@ -14,6 +15,7 @@
 #include "core/scheduler/schedule_run.hpp"
 #include "core/train/flops.hpp"
 #include "io/dataset/dataset.hpp"
+#include "io/output.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -30,7 +32,8 @@ const std::vector<Option>& options() {
        .type = OptionType::integer,
        .fallback = "0",
        .text = "Whose plan is shown, beside those that differ from it in the stage only.",
-       .min = 0},
+       .min = 0,
+       .max = 1 << 20},
       {.name = "explain",
        .type = OptionType::boolean,
        .fallback = "off",
@@ -39,7 +42,12 @@ const std::vector<Option>& options() {
        .fallback = "host_2core",
        .text = "What the step is simulated on: a file, or a name of those in share/machines."},
       {.name = "timeline", .type = OptionType::path, .text = "Writes the simulated step there, for Perfetto."},
-      {.name = "threads", .type = OptionType::integer, .fallback = "1", .text = "Of each rank's kernels.", .min = 1},
+      {.name = "threads",
+       .type = OptionType::integer,
+       .fallback = "1",
+       .text = "Of each rank's kernels.",
+       .min = 1,
+       .max = k_most_threads},
       {.name = "json", .type = OptionType::boolean, .fallback = "off", .text = "JSON instead of text."}};
   return rows;
 }
@@ -176,6 +184,8 @@ int run(std::span<const std::string> arguments) {
   if (world < 1) throw usage_error("plan", "the number of ranks is missing", "--world N");
   if (rank >= world) throw usage_error("plan", fmt::format("there is no rank {} among {}", rank, world));
   const ModelConfig model = model_of(settings);
+  if (const std::string timeline = settings.get<std::string>("timeline"); !timeline.empty()) io::check_output(timeline);
+  check_counts(model, settings.get<std::int64_t>("train.global_batch"), settings);
   const EngineParts parts(settings, resolved.registry(), world, settings.get<int>("threads"), nullptr);
   const WorldPlans plans = compile_world(parts, model, settings.get<std::int64_t>("train.global_batch"), rank);
   print({settings, parts, model, plans});

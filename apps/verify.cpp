@@ -101,13 +101,16 @@ int verify_in_process(std::span<const std::string> arguments) {
 
 int run(std::span<const std::string> arguments) {
   for (const std::string& argument : arguments)
-    if (argument == "--in-process" || argument.starts_with("--in-process=")) return verify_in_process(arguments);
-  return run_on_ranks([&](Ranks& ranks) { return verify_on_ranks(ranks, arguments); });
+    if (argument == "--in-process" || argument.starts_with("--in-process=")) {
+      check_alone("verify --in-process");
+      return verify_in_process(arguments);
+    }
+  return run_on_ranks("verify", arguments, [&](Ranks& ranks) { return verify_on_ranks(ranks, arguments); });
 }
 
 }  // namespace
 
 const Verb k_verify{"verify", "verify [RUN.INI] [--section.key=value ...] [--in-process N] [--small] [--steps K]",
-                    "Shows that a layout trains as one rank does.", run, help};
+                    "Shows that a layout trains as one rank does.", run, help, Processes::ranks};
 
 }  // namespace tessera::apps
