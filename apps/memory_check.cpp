@@ -32,7 +32,9 @@ std::int64_t resident_bytes() {
   return proc_bytes("/proc/self/status", "VmRSS");
 }
 
-std::int64_t free_bytes() { return proc_bytes("/proc/meminfo", "MemAvailable"); }
+std::int64_t free_bytes() {
+  return proc_bytes("/proc/meminfo", "MemAvailable");
+}
 
 std::int64_t memory_limit(const Settings& settings, const Ranks& ranks) {
   if (const auto limit = settings.get<std::int64_t>("train.memory_limit"); limit > 0) return limit;

@@ -110,7 +110,11 @@ int run(std::span<const std::string> arguments) {
 
 }  // namespace
 
-const Verb k_verify{"verify", "verify [RUN.INI] [--section.key=value ...] [--in-process N] [--small] [--steps K]",
-                    "Shows that a layout trains as one rank does.", run, help, Processes::ranks};
+const Verb k_verify{"verify",
+                    "verify [RUN.INI] [--section.key=value ...] [--in-process N] [--small] [--steps K]",
+                    "Shows that a layout trains as one rank does.",
+                    run,
+                    help,
+                    Processes::ranks};
 
 }  // namespace tessera::apps

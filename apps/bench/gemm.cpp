@@ -57,7 +57,8 @@ void check_memory_of(std::span<const Product> products) {
     const auto m = static_cast<double>(p.m), n = static_cast<double>(p.n), k = static_cast<double>(p.k);
     a = std::max(a, m * k), b = std::max(b, k * n), c = std::max(c, m * n);
   }
-  check_needs({{"matrices", sizeof(float) * (a + b + c), "Use smaller --m, --n, --k or --tokens."}}, resident_bytes() + free_bytes());
+  check_needs({{"matrices", sizeof(float) * (a + b + c), "Use smaller --m, --n, --k or --tokens."}},
+              resident_bytes() + free_bytes());
 }
 
 struct Outcome {
