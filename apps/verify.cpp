@@ -101,10 +101,7 @@ int verify_in_process(std::span<const std::string> arguments) {
 
 int run(std::span<const std::string> arguments) {
   for (const std::string& argument : arguments)
-    if (argument == "--in-process" || argument.starts_with("--in-process=")) {
-      check_alone("verify --in-process");
-      return verify_in_process(arguments);
-    }
+    if (argument == "--in-process" || argument.starts_with("--in-process=")) return verify_in_process(arguments);
   return run_on_ranks("verify", arguments, [&](Ranks& ranks) { return verify_on_ranks(ranks, arguments); });
 }
 
