@@ -8,6 +8,8 @@ namespace tessera::acceptance {
 
 std::string name_of(const ParallelLayout& layout) {
   return "tp" + std::to_string(layout.tensor) + (layout.residual == Residual::split ? "_sequence" : "") +
+         (layout.context > 1 ? "_cp" + std::to_string(layout.context) + "_" + layout.attention : "") +
+         (layout.context > 1 && layout.zigzag == Zigzag::always ? "_zigzag" : "") +
          (layout.data > 1 ? "_dp" + std::to_string(layout.data) : "") +
          (layout.stages > 1 ? "_pp" + std::to_string(layout.stages) + "_" + layout.schedule : "") +
          (layout.chunks > 1 ? "_v" + std::to_string(layout.chunks) : "");
@@ -19,13 +21,16 @@ std::ostream& operator<<(std::ostream& out, const ParallelLayout& layout) {
 
 ParallelRun::ParallelRun(const ModelConfig& model, DType dtype, const ParallelLayout& layout,
                          const Optimizer& optimizer)
-    : tensor_(model.heads, model.key_heads(), layout.residual) {
+    : tensor_(model.heads, model.key_heads(), layout.residual),
+      context_(test::context_strategy(layout.attention, layout.zigzag)) {
   training.model = model;
   training.dtype = dtype;
-  training.axes = {
-      {"tp", "tp", layout.tensor}, {"cp", "cp", 1}, {"dp", "dp", layout.data}, {"pp", "pp", layout.stages}};
+  training.axes = {{"tp", "tp", layout.tensor},
+                   {"cp", "cp", layout.context},
+                   {"dp", "dp", layout.data},
+                   {"pp", "pp", layout.stages}};
   tensor_.factor(training.axes);
-  training.strategies = {&data_, &tensor_};
+  training.strategies = {&data_, &tensor_, context_.get()};
   training.optimizer = &optimizer;
   training.global_batch = 8;
   training.micro_batch = 2;

@@ -68,7 +68,9 @@ PlacedModel::PlacedModel(const ModelConfig& config, const MicroBatch& micro_batc
     : mesh_(mesh) {
   const ModelGraph model = build_model(config, micro_batch, ModelPurpose::train, DType::f64);
   Placer placer(placed_.graph, mesh);
-  place(placed_, placer, model.graph, strategies, {});
+  Graph logical = model.graph;
+  for (const Strategy* strategy : strategies) strategy->transform(logical);
+  place(placed_, placer, logical, strategies, {});
   for (Value loss : model.losses) losses_.push_back(placed_.values.at(loss));
   if (backward == Backward::left_out) return;
   ValueInfo info;

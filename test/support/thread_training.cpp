@@ -55,7 +55,11 @@ void run_training(const TrainingCase& run, const std::function<void(Engine&, int
 }
 
 void set_reference_weights(Engine& engine) {
-  for (const TensorPart& part : engine.tensors()) {
+  set_reference_weights(engine.tensors());
+}
+
+void set_reference_weights(const std::vector<TensorPart>& parts) {
+  for (const TensorPart& part : parts) {
     if (part.group != "model") continue;
     for_each_element(part, [&](std::int64_t local, std::int64_t global) {
       const double value = reference::initial_value(part.parameter->field, part.parameter->layer, global);

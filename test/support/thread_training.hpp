@@ -43,6 +43,7 @@ void run_training(const TrainingCase& run, const std::function<void(Engine&, Com
 void run_training(const TrainingCase& run, const std::function<void(Engine&, int)>& body);
 
 /// Every weight by the reference formulas.
+void set_reference_weights(const std::vector<TensorPart>& parts);
 void set_reference_weights(Engine& engine);
 
 /// Logical tensors by name ("layers.0.attention.q"), in fp64. Each rank adds its parts; replicas must be equal.
