@@ -12,6 +12,7 @@
 #include "modules/optimizer/sgd/sgd.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
 #include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
+#include "test/support/context_strategies.hpp"
 #include "test/support/guarded_device.hpp"
 #include "test/support/reference_source.hpp"
 #include "test/support/thread_training.hpp"
@@ -37,7 +38,7 @@ std::int64_t last_difference(std::span<const std::byte> a, std::span<const std::
 }
 
 Mesh mesh_of(const MemoryCase& c, const Strategy& tensor, int ranks) {
-  std::vector<Axis> axes{{"tp", "tp", c.tensor}, {"dp", "dp", ranks / c.tensor}};
+  std::vector<Axis> axes{{"tp", "tp", c.tensor}, {"cp", "cp", c.context}, {"dp", "dp", ranks / c.tensor / c.context}};
   tensor.factor(axes);
   return Mesh(std::move(axes));
 }
@@ -48,6 +49,7 @@ class Probe {
   Probe(const MemoryCase& c, Communicator& world, const CollectiveWorkspace& workspace)
       : c_(c),
         tensor_(c.model.heads, c.model.kv_heads, TensorParallel::Residual::split),
+        context_(context_strategy(c.attention)),
         mesh_(mesh_of(c, tensor_, world.size())),
         device_(c.threads),
         kernels_(testing_support::all_kernels(device_)),
@@ -57,7 +59,7 @@ class Probe {
                  world,
                  device_,
                  kernels_,
-                 {&data_, &tensor_},
+                 {&data_, &tensor_, context_.get()},
                  *c.optimizer,
                  1.0,
                  c.global_batch,
@@ -108,6 +110,7 @@ class Probe {
  private:
   const MemoryCase& c_;
   TensorParallel tensor_;
+  std::unique_ptr<Strategy> context_;
   Mesh mesh_;
   GuardedDevice device_;
   KernelTable kernels_;

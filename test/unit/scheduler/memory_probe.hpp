@@ -25,7 +25,9 @@ struct MemoryCase {
   std::int64_t micro_batch = 1;
   std::int64_t head_pieces = 1;
   int threads = 1;
-  int tensor = 1;  ///< ranks that share matrices and the sequence; the others share the batch
+  int tensor = 1;                       ///< ranks that share matrices and the sequence
+  int context = 1;                      ///< groups of those that share the tokens; the others share the batch
+  std::string attention = "allgather";  ///< how attention crosses them
 };
 
 /// Runs one step and one evaluation on memory that is marked beforehand, between guards, and expects that

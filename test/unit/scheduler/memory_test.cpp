@@ -6,6 +6,7 @@
 
 #include "core/comm/thread_communicator.hpp"
 #include "memory_probe.hpp"
+#include "test/support/context_strategies.hpp"
 
 namespace tessera::test {
 namespace {
@@ -32,6 +33,18 @@ TEST(PlannedMemory, IsWhatEachTensorRankTouches) {
       c.tensor = tensor;
       run_ranks(ranks, [&](Communicator& world) { expect_planned_memory(c, world, some_workspace); });
     }
+}
+
+TEST(PlannedMemory, IsWhatEachContextRankTouches) {
+  for (const std::string& attention : context_strategies())
+    for (const auto& [ranks, context, tensor] : {std::tuple(2, 2, 1), std::tuple(4, 4, 1), std::tuple(4, 2, 2)})
+      for (MemoryCase c : memory_cases()) {
+        if (attention == "ring" && c.model.sequence % context != 0) continue;
+        c.context = context;
+        c.tensor = tensor;
+        c.attention = attention;
+        run_ranks(ranks, [&](Communicator& world) { expect_planned_memory(c, world, some_workspace); });
+      }
 }
 
 }  // namespace
