@@ -14,7 +14,20 @@ ThreadMailbox::ThreadMailbox(std::shared_ptr<ThreadWorld> world, std::vector<int
       queues_(world_ranks_.size() * world_ranks_.size()) {}
 
 ThreadMailbox::Queue& ThreadMailbox::queue(int from, int to) {
-  return queues_[static_cast<std::size_t>(from) * world_ranks_.size() + static_cast<std::size_t>(to)];
+  Queue& queue = queues_[static_cast<std::size_t>(from) * world_ranks_.size() + static_cast<std::size_t>(to)];
+  if (!queue.open) make_room();
+  queue.open = true;
+  return queue;
+}
+
+/// Buffers for one pair more, and entries for as many messages as its ranks may have under way.
+void ThreadMailbox::make_room() {
+  for (int i = 0; i < k_buffered_messages; ++i) {
+    free_buffers_.push_back(static_cast<int>(buffers_.size()));
+    buffers_.push_back(std::make_unique<std::byte[]>(k_buffered_bytes));
+  }
+  free_buffers_.reserve(buffers_.size());
+  messages_.reserve(buffers_.size() * (k_buffered_messages + Communicator::k_slots) / k_buffered_messages);
 }
 
 bool ThreadMailbox::has(const Queue& queue, Side side) const {
@@ -46,10 +59,6 @@ ThreadMailbox::Message ThreadMailbox::pop(Queue& queue) {
 }
 
 int ThreadMailbox::fill_buffer(ConstView in) {
-  if (free_buffers_.empty()) {
-    free_buffers_.push_back(static_cast<int>(buffers_.size()));
-    buffers_.push_back(std::make_unique<std::byte[]>(k_buffered_bytes));
-  }
   const int buffer = free_buffers_.back();
   free_buffers_.pop_back();
   if (in.count > 0) {

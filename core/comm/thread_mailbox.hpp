@@ -18,7 +18,8 @@
 namespace tessera {
 
 /// Whoever comes second copies. A small message whose receiver has not come is put into a buffer, so that its sender
-/// may go on; a large one waits in its sender's memory. Buffers and queue entries are made when first needed and kept.
+/// may go on; a large one waits in its sender's memory. All that a pair can ever need is made with its first message:
+/// how many messages wait depends on who is fast.
 class ThreadMailbox {
  public:
   static constexpr std::int64_t k_buffered_bytes = 8192;
@@ -45,9 +46,11 @@ class ThreadMailbox {
     int first = -1;
     int last = -1;
     int buffered = 0;
+    bool open = false;  // whether its buffers and entries are made
   };
 
   Queue& queue(int from, int to);
+  void make_room();
   bool has(const Queue& queue, Side side) const;
   void push(Queue& queue, const Message& message);
   Message pop(Queue& queue);
