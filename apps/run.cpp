@@ -2,14 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/run.hpp"
 
+#include <array>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <string_view>
 #include <variant>
 
 #include <fmt/core.h>
 
-#include "apps/unbuilt.hpp"
 #include "core/base/log.hpp"
 #include "core/config/core_options.hpp"
 #include "core/config/help.hpp"
@@ -24,6 +25,8 @@
 
 namespace tessera::apps {
 namespace {
+
+constexpr std::array k_severities{Severity::trace, Severity::debug, Severity::info, Severity::warning, Severity::error};
 
 /// "--module-path=DIR" or "--module-path DIR", taken out of the arguments: it is needed before options are known.
 std::string take_module_path(std::vector<std::string>& arguments) {
@@ -44,9 +47,9 @@ std::string take_module_path(std::vector<std::string>& arguments) {
   return {};
 }
 
-std::vector<SearchFolder> search_folders(const std::string& flag) {
+std::vector<SearchFolder> search_folders(const std::string& flag, std::span<const std::string> configured) {
   const char* environment = std::getenv("TESSERA_MODULE_PATH");
-  return module_search_path(flag, environment != nullptr ? environment : "", {});
+  return module_search_path(flag, environment != nullptr ? environment : "", configured);
 }
 
 std::vector<std::string> environment_texts() {
@@ -55,18 +58,25 @@ std::vector<std::string> environment_texts() {
   return texts;
 }
 
-/// Degrees of parallelism that no module of this installation can do are problems of the run, like any other; a module
-/// that somebody named is Error{not_found}.
-void check_modules(const ModuleLoader& loader, const Settings& settings, std::vector<Problem>& problems) {
+/// Modules that are named and not there, or refused, are problems like any other. Nothing else wrong: the error of the
+/// first of them.
+std::optional<Error> check_modules(const ModuleLoader& loader, const Settings& settings,
+                                   std::vector<Problem>& problems) {
+  std::optional<Error> first;
+  const std::size_t others = problems.size();
   for (const NamedModule& module : named_modules(settings)) {
     try {
       loader.find(module.kind, module.name);
     } catch (const Error& error) {
-      if (module.degree.empty() || (module.option != module.degree && settings.is_set(module.option))) throw;
-      problems.push_back({fmt::format("{} = {}: {}", module.degree, settings.text(module.degree), error.what()),
-                          to_string(settings.origin(module.degree)), fmt::format("set {} = 1", module.degree)});
+      if (!first) first = error;
+      const bool by_degree = !module.degree.empty() && !settings.is_set(module.option);
+      const std::string& option = by_degree ? module.degree : module.option;
+      problems.push_back({fmt::format("{} = {}: {}", option, settings.text(option), error.what()),
+                          to_string(settings.origin(option)),
+                          module.degree.empty() ? error.hint() : fmt::format("set {} = 1", module.degree)});
     }
   }
+  return others == 0 && problems.size() == 1 ? first : std::nullopt;
 }
 
 /// The options of named modules, and in `dormant` those of the others.
@@ -94,53 +104,89 @@ std::int64_t size_of(const World& world, const Settings& settings) {
   return settings.get<std::int64_t>(std::get<std::string_view>(world));
 }
 
-Settings resolve_run(const std::vector<std::string>& arguments, std::span<const Option> extra,
-                     const ModuleLoader& loader, const World& world) {
-  const std::vector<std::string> environment = environment_texts();
+/// What the core's options say, whatever else is wrong.
+Settings first_settings(const std::vector<std::string>& arguments, std::span<const Option> extra) {
   std::vector<Option> known = core_options();
   known.insert(known.end(), extra.begin(), extra.end());
-  const Settings first = resolve(known, gather_sources(arguments, environment, known, RunFile::first).raws).settings;
+  return resolve(known, gather_sources(arguments, environment_texts(), known, RunFile::first).raws).settings;
+}
 
+Settings resolve_run(const std::vector<std::string>& arguments, std::span<const Option> extra,
+                     const ModuleLoader& loader, const World& world, DataNeed data) {
   std::vector<Option> dormant;
-  const std::vector<Option> options = options_with_modules(loader, first, extra, dormant);
-  RunSources sources = gather_sources(arguments, environment, options, RunFile::first);
+  const std::vector<Option> options = options_with_modules(loader, first_settings(arguments, extra), extra, dormant);
+  RunSources sources = gather_sources(arguments, environment_texts(), options, RunFile::first);
   if (sources.positionals.size() > 1)
     throw Error(ErrorKind::usage, fmt::format("one run file at most, got {}", sources.positionals.size()),
                 "see `--help` of the verb");
   Resolved resolved = resolve(options, sources.raws, dormant);
   std::vector<Problem>& problems = sources.problems;
   problems.insert(problems.end(), resolved.problems.begin(), resolved.problems.end());
-  check_modules(loader, resolved.settings, problems);
   const std::vector<Problem> broken = check_run(resolved.settings, size_of(world, resolved.settings));
   problems.insert(problems.end(), broken.begin(), broken.end());
-  const std::vector<Problem> missing = unbuilt(resolved.settings);
-  problems.insert(problems.end(), missing.begin(), missing.end());
+  const std::vector<Problem> absent = check_available(resolved.settings, options);
+  problems.insert(problems.end(), absent.begin(), absent.end());
+  if (data == DataNeed::required && resolved.settings.text("data.train").empty())
+    problems.push_back({"data.train is not set: there is nothing to train on",
+                        {},
+                        "Make a dataset with `tessera prepare --output FILE TEXT...` and name it in data.train."});
+  if (const std::optional<Error> missing = check_modules(loader, resolved.settings, problems)) throw *missing;
   if (!problems.empty()) throw run_error(problems);
   return std::move(resolved.settings);
 }
 
+std::string joined(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text += line + "\n";
+  return text;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  for (std::size_t begin = 0; begin < text.size();) {
+    const std::size_t end = text.find('\n', begin);
+    lines.push_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return lines;
+}
+
+/// What has had its effect by now, or can have only one.
+void apply_first(const Settings& settings) {
+  for (const char* option : {"model.preset", "modules.path"}) settings.mark_used(option);
+  for (const Option& option : core_options())
+    if (option.available && option.available->size() == 1) settings.mark_used(option.name);
+  const auto level = settings.get<std::string>("log.level");
+  for (const Severity severity : k_severities)
+    if (name_of(severity) == level) set_log_level(severity);
+}
+
 }  // namespace
 
-Run::Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const Option> extra) {
+Run::Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const Option> extra, DataNeed data) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   const std::string module_path = take_module_path(rest);
-  ranks.agreed(
-      [&] { loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path), linked_modules()); });
+  const std::vector<std::string> configured = lines_of(ranks.from_root(
+      [&] { return joined(first_settings(rest, extra).get<std::vector<std::string>>("modules.path")); }));
+  ranks.agreed([&] {
+    loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path, configured), linked_modules());
+  });
   const std::string packed = ranks.from_root([&] {
-    const std::vector<std::byte> bytes = pack_settings(resolve_run(rest, extra, *loader_, ranks.world().size()));
+    const std::vector<std::byte> bytes = pack_settings(resolve_run(rest, extra, *loader_, ranks.world().size(), data));
     return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   });
   settings_ = unpack_settings(std::as_bytes(std::span(packed)));
-  (void)settings_.get<std::string>("model.preset");  // rank 0 has used it
+  apply_first(settings_);
   load_modules(ranks);
 }
 
 Run::Run(std::span<const std::string> arguments, std::span<const Option> extra, std::string_view world) {
   std::vector<std::string> rest(arguments.begin(), arguments.end());
   const std::string module_path = take_module_path(rest);
-  loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path), linked_modules());
-  settings_ = resolve_run(rest, extra, *loader_, world);
-  (void)settings_.get<std::string>("model.preset");  // has been used
+  const auto configured = first_settings(rest, extra).get<std::vector<std::string>>("modules.path");
+  loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path, configured), linked_modules());
+  settings_ = resolve_run(rest, extra, *loader_, world, DataNeed::optional);
+  apply_first(settings_);
   for (const NamedModule& module : named_modules(settings_)) loader_->load(module.kind, module.name);
 }
 
@@ -166,12 +212,13 @@ void Run::check_used() const {
 
 std::string run_help() {
   Registry registry;
-  const ModuleLoader loader(registry, search_folders({}), linked_modules());
+  const ModuleLoader loader(registry, search_folders({}, {}), linked_modules());
   std::vector<Option> options = core_options();
   for (const ModuleRecord& record : loader.records())
     if (record.state == ModuleState::listed)
       options.insert(options.end(), record.manifest.options.begin(), record.manifest.options.end());
-  return "Options of a run file (`[section]`, `key = value`) are flags too (`--section.key=value`); flags win.\n\n" +
+  return "--module-path DIRS: folders that are searched for modules first, separated by colons.\n\n"
+         "Options of a run file (`[section]`, `key = value`) are flags too (`--section.key=value`); flags win.\n\n" +
          help_text(options, {OptionLevel::tuning});
 }
 

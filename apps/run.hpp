@@ -6,6 +6,7 @@
 // Must not know: models, devices, what options mean.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -19,11 +20,15 @@
 
 namespace tessera::apps {
 
+/// Whether a verb can do without data.train.
+enum class DataNeed : std::uint8_t { optional, required };
+
 class Run {
  public:
   /// Rank 0 reads everything, reports all problems at once, and tells the result to all; every rank loads the modules
   /// that the run names, and all must have the same ones. Collective. `extra`: options of the verb itself.
-  Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const Option> extra = {});
+  Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const Option> extra = {},
+      DataNeed data = DataNeed::optional);
 
   /// The same in one process, for ranks that are no processes: as many as the option `world` among `extra` says.
   Run(std::span<const std::string> arguments, std::span<const Option> extra, std::string_view world);

@@ -138,7 +138,7 @@ Progress first_progress(const CheckpointContext& checkpoints, Engine& engine, Tr
 
 int train_run(Ranks& ranks, std::span<const std::string> arguments) {
   StopRequests stops(ranks);
-  Run run(ranks, arguments);
+  Run run(ranks, arguments, {}, DataNeed::required);
   const Settings& settings = run.settings();
   check_trace(ranks, settings);
   TraceFile trace(settings.get<std::string>("train.trace"), ranks);

@@ -2,58 +2,43 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/training_data.hpp"
 
-#include <charconv>
 #include <string>
 #include <vector>
 
 #include <fmt/core.h>
 
+#include "core/config/data_split.hpp"
+
 namespace tessera::apps {
 namespace {
 
-/// "99, 1" -> the second part's share of all; "1" -> 0.
-double validation_share(const Settings& settings) {
-  const std::string text = settings.get<std::string>("data.split");
-  std::vector<double> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t comma = std::min(text.find(',', begin), text.size());
-    std::string word = text.substr(begin, comma - begin);
-    word.erase(0, word.find_first_not_of(' '));
-    double value = -1;
-    std::from_chars(word.data(), word.data() + word.size(), value);
-    if (!(value >= 0))
-      throw Error(
-          ErrorKind::configuration,
-          fmt::format("{}: data.split = {} is not a list of shares", to_string(settings.origin("data.split")), text),
-          "write it as '0.99, 0.01' or '99, 1'");
-    parts.push_back(value);
-    begin = comma + 1;
-  }
-  double sum = 0;
-  for (double part : parts) sum += part;
-  if (parts.size() > 2 || !(sum > 0) || !(parts[0] > 0))
-    throw Error(ErrorKind::configuration, fmt::format("data.split = {}: one or two shares, the first above 0", text));
-  return parts.size() == 2 ? parts[1] / sum : 0;
+/// Samples of a dataset, at least one.
+std::int64_t samples_of(const io::Dataset& dataset, std::int64_t sequence) {
+  const std::int64_t samples = io::samples_in(dataset.tokens(), sequence);
+  if (samples == 0)
+    throw Error(ErrorKind::data,
+                fmt::format("{} has {} tokens, a sample needs model.sequence + 1 = {}", dataset.path().native(),
+                            dataset.tokens(), sequence + 1),
+                "Use more data or a shorter model.sequence.");
+  return samples;
 }
 
 }  // namespace
 
 TrainingData::TrainingData(const Settings& settings) : settings_(settings) {
-  const std::string path = settings_.get<std::string>("data.train");
-  if (path.empty())
-    throw Error(ErrorKind::configuration, "data.train is not set: there is nothing to train on",
-                "make a dataset with `tessera prepare --output FILE TEXT...` and name it in data.train");
-  dataset_ = std::make_unique<io::Dataset>(path);
+  dataset_ = std::make_unique<io::Dataset>(settings_.get<std::string>("data.train"));
   const std::string validation = settings_.get<std::string>("data.valid");
   if (!validation.empty()) validation_dataset_ = std::make_unique<io::Dataset>(validation);
   const auto sequence = settings_.get<std::int64_t>("model.sequence");
-  const io::Split split = io::split_samples(io::samples_in(dataset_->tokens(), sequence), validation_share(settings_));
+  const double share = parse_split(settings_.get<std::string>("data.split")).value_or(0);
+  const io::Split split = io::split_samples(samples_of(*dataset_, sequence), share);
   training_samples_ = split.train;
   validation_samples_ =
-      validation_dataset_ ? io::SampleRange{0, io::samples_in(validation_dataset_->tokens(), sequence)} : split.valid;
+      validation_dataset_ ? io::SampleRange{0, samples_of(*validation_dataset_, sequence)} : split.valid;
   if (validation_samples_.count == 0 && settings_.get<std::int64_t>("train.eval_interval") > 0)
-    throw Error(ErrorKind::configuration, "train.eval_interval is set, but there is nothing to evaluate on",
-                "name a dataset in data.valid, or keep a part of the training data with data.split = 99, 1");
+    throw Error(ErrorKind::configuration,
+                fmt::format("data.split leaves none of {} samples to evaluate on", training_samples_.count),
+                "Name a dataset in data.valid, or keep a larger part of the training data.");
 }
 
 std::unique_ptr<io::DatasetSource> TrainingData::training_source(std::int64_t model_vocab) const {

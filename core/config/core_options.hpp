@@ -15,9 +15,9 @@ namespace tessera {
 
 const std::vector<Option>& core_options();
 
-/// A table in JSON: a list of {"name", "type", "default", "text"} with, where needed, "choices", "min", "max",
-/// "level" (user, tuning, developer), "ranks" (equal, local), "aliases" ("flag" or "flag=value"), "used_when".
-/// Throws Error{configuration} that names the row and the field.
+/// A table in JSON: a list of {"name", "type", "default", "text"} with, where needed, "choices", "available",
+/// "min", "max", "level" (user, tuning, developer), "ranks" (equal, local), "aliases" ("flag" or "flag=value"),
+/// "used_when". Throws Error{configuration} that names the row and the field.
 std::vector<Option> parse_options(std::string_view json, std::string_view owner);
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 #include "core/config/help.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <cmath>
 
@@ -34,8 +35,14 @@ std::string default_of(const Option& option) {
   return fallback.value.empty() ? "none" : std::string(fallback.value);
 }
 
+std::string limit_of(const Option& option) {
+  if (!option.available) return {};
+  if (option.available->empty()) return " [not in this version]";
+  return fmt::format(" [this version: {} only]", fmt::join(*option.available, ", "));
+}
+
 std::string describe(const Option& option) {
-  std::string text = fmt::format("{} (default: {})", option.text, default_of(option));
+  std::string text = fmt::format("{}{} (default: {})", option.text, limit_of(option), default_of(option));
   if (!option.used_when.empty()) text += fmt::format(" Used when {}.", option.used_when);
   for (std::size_t i = 0; i < option.aliases.size(); ++i)
     text += fmt::format("{}--{}", i == 0 ? " Also " : ", ", option.aliases[i].flag);

@@ -55,6 +55,8 @@ struct Option {
   std::vector<std::string> choices = {};
   double min = -std::numeric_limits<double>::infinity();  ///< inclusive; bytes and seconds too
   double max = std::numeric_limits<double>::infinity();
+  /// The only values that this version can do; an empty list: the option is not there yet. Nothing: all of them.
+  std::optional<std::vector<std::string>> available = std::nullopt;
   OptionLevel level = OptionLevel::user;
   OptionRanks ranks = OptionRanks::equal;
   std::vector<Alias> aliases = {};

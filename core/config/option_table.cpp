@@ -32,6 +32,7 @@ class RowReader {
     option.level = one_of<OptionLevel>("level", 3, "user");
     option.ranks = one_of_ranks();
     if (row_.contains("choices")) option.choices = row_.at("choices").get<std::vector<std::string>>();
+    if (row_.contains("available")) option.available = row_.at("available").get<std::vector<std::string>>();
     if (row_.contains("min")) option.min = row_.at("min").get<double>();
     if (row_.contains("max")) option.max = row_.at("max").get<double>();
     if (row_.contains("used_when")) option.used_when = text("used_when");
@@ -88,8 +89,8 @@ class RowReader {
 
   void check(const Option& option) const {
     for (const auto& [field, value] : row_.items()) {
-      constexpr std::array<std::string_view, 11> known{"name", "type",  "default", "text",    "choices",  "min",
-                                                       "max",  "level", "ranks",   "aliases", "used_when"};
+      constexpr std::array<std::string_view, 12> known{"name", "type", "default", "text",  "choices", "available",
+                                                       "min",  "max",  "level",   "ranks", "aliases", "used_when"};
       if (std::find(known.begin(), known.end(), field) == known.end())
         fail(fmt::format("has an unknown field \"{}\"", field));
     }

@@ -4,9 +4,17 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
+#include <span>
 
 namespace tessera {
+
+namespace {
+
+constexpr std::size_t k_most_shown = 50;
+
+}  // namespace
 
 std::string_view name_of(Origin::From from) {
   constexpr std::array<std::string_view, 6> names{"default", "preset", "file", "environment", "flag", "alias"};
@@ -20,13 +28,16 @@ std::string to_string(const Origin& origin) {
 Error run_error(const std::vector<Problem>& problems) {
   std::string message = problems.size() == 1 ? "the configuration has a problem:"
                                              : fmt::format("the configuration has {} problems:", problems.size());
-  for (const Problem& problem : problems) {
+  for (const Problem& problem : std::span(problems).first(std::min(problems.size(), k_most_shown))) {
     message += "\n  ";
     if (!problem.where.empty()) message += problem.where + ": ";
     message += problem.what;
     if (!problem.hint.empty()) message += "\n      " + problem.hint;
   }
-  return {ErrorKind::configuration, message, "Nothing was started. All problems that were found are listed."};
+  if (problems.size() <= k_most_shown)
+    return {ErrorKind::configuration, message, "Nothing was started. All problems that were found are listed."};
+  message += fmt::format("\n  and {} more", problems.size() - k_most_shown);
+  return {ErrorKind::configuration, message, "Nothing was started."};
 }
 
 }  // namespace tessera

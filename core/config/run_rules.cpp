@@ -3,13 +3,16 @@
 #include "core/config/run_rules.hpp"
 
 #include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <initializer_list>
 #include <numeric>
+#include <optional>
 #include <string>
 #include <string_view>
 
+#include "core/config/data_split.hpp"
 #include "core/config/layer_counts.hpp"
 
 namespace tessera {
@@ -62,6 +65,9 @@ void check_model(Rules& run) {
   run.require(heads % kv_heads == 0, {"model.kv_heads", "model.heads"},
               fmt::format("model.heads = {} is not a multiple of model.kv_heads = {}", heads, kv_heads),
               fmt::format("Heads of keys must divide those of queries: {}.", divisors_of(heads)));
+  run.require(run.text("model.architecture") != "llama" || hidden % heads != 0 || hidden / heads % 2 == 0,
+              {"model.heads", "model.hidden"},
+              fmt::format("model.hidden / model.heads = {} / {} must be even for rotary positions", hidden, heads), {});
   const std::int64_t experts = run["model.experts"], visited = run["model.experts_per_token"];
   run.require(experts == 0 || visited <= experts, {"model.experts_per_token", "model.experts"},
               fmt::format("model.experts_per_token = {} is more than model.experts = {}", visited, experts), {});
@@ -130,7 +136,20 @@ void check_rates(Rules& run) {
               {});
 }
 
+void check_data(Rules& run) {
+  const std::string split = run.text("data.split");
+  const std::optional<double> share = parse_split(split);
+  run.require(share.has_value(), {"data.split"},
+              fmt::format("data.split = {} is not a list of one or two shares, the first above 0", split),
+              "Write it as '0.99, 0.01' or '99, 1'.");
+  run.require(run["train.eval_interval"] == 0 || !run.text("data.valid").empty() || share.value_or(1) > 0,
+              {"train.eval_interval"}, "train.eval_interval is set, but there is nothing to evaluate on",
+              "Name a dataset in data.valid, or keep a part of the training data with data.split = 99, 1.");
+}
+
 void check_files(Rules& run) {
+  run.require(!run.text("checkpoint.resume").empty(), {"checkpoint.resume"}, "checkpoint.resume is empty",
+              "Write auto, none, or the path of a checkpoint.");
   run.require(run["checkpoint.interval"] == 0 || !run.text("checkpoint.dir").empty(), {"checkpoint.interval"},
               fmt::format("checkpoint.interval = {}, but there is no checkpoint.dir", run["checkpoint.interval"]),
               "Set checkpoint.dir to the folder for checkpoints.");
@@ -144,8 +163,26 @@ std::vector<Problem> check_run(const Settings& settings, std::int64_t world) {
   check_layers(run);
   if (world > 0) check_ranks(run, world);
   check_rates(run);
+  check_data(run);
   check_files(run);
   return run.take();
+}
+
+std::vector<Problem> check_available(const Settings& settings, std::span<const Option> options) {
+  std::vector<Problem> problems;
+  for (const Option& option : options) {
+    if (!option.available || !settings.is_set(option.name)) continue;
+    const std::string value = settings.text(option.name);
+    const std::vector<std::string>& can = *option.available;
+    if (std::find(can.begin(), can.end(), value) != can.end()) continue;
+    const bool asked_for_by_another = can.empty() && !option.used_when.empty();  // whose problem it is
+    if (asked_for_by_another) continue;
+    problems.push_back(
+        {can.empty() ? fmt::format("{} is not in this version", option.name)
+                     : fmt::format("{} = {}: this version has only {}", option.name, value, fmt::join(can, ", ")),
+         to_string(settings.origin(option.name)), "Remove it."});
+  }
+  return problems;
 }
 
 }  // namespace tessera

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <fstream>
-#include <sstream>
+#include <iterator>
 
 #include "core/base/install_tree.hpp"
 #include "core/config/nearest.hpp"
@@ -23,10 +23,11 @@ std::string text_of(const std::filesystem::path& path) {
   if (!std::filesystem::is_regular_file(path, code))
     throw Error(ErrorKind::not_found, fmt::format("{}: this is not a regular file", path.string()));
   std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  if (!file || !text) throw Error(ErrorKind::io, fmt::format("{}: the file cannot be read", path.string()));
-  return text.str();
+  std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  if (!file || file.bad()) throw Error(ErrorKind::io, fmt::format("{}: the file cannot be read", path.string()));
+  if (text.find('\0') != std::string::npos)
+    throw Error(ErrorKind::data, fmt::format("{}: this is no text", path.string()), "Name a run file.");
+  return text;
 }
 
 /// Reads the preset that the strongest of the raws names.
@@ -55,6 +56,28 @@ void add_preset(RunSources& sources) {
     sources.raws.push_back(std::move(raw));
 }
 
+/// "train.steps" -> "TESSERA_TRAIN_STEPS", as somebody might write it.
+std::string mistaken_variable(const Option& option) {
+  std::string name = "TESSERA_" + option.name;
+  std::transform(name.begin(), name.end(), name.begin(), [](char c) {
+    return c == '.' ? '_' : c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  });
+  return name;
+}
+
+/// A variable with one underscore where two are meant would have no effect.
+void check_variables(std::span<const std::string> environment, std::span<const Option> options,
+                     std::vector<Problem>& problems) {
+  for (const std::string& variable : environment) {
+    const std::string name = variable.substr(0, variable.find('='));
+    if (!name.starts_with("TESSERA_") || name.starts_with("TESSERA__")) continue;
+    for (const Option& option : options)
+      if (name == mistaken_variable(option))
+        problems.push_back({fmt::format("{} has no effect", name), name,
+                            "Options are set by TESSERA__SECTION__KEY, with two underscores."});
+  }
+}
+
 }  // namespace
 
 RunSources gather_sources(std::span<const std::string> arguments, std::span<const std::string> environment,
@@ -66,6 +89,7 @@ RunSources gather_sources(std::span<const std::string> arguments, std::span<cons
     const std::string& path = sources.positionals.front();
     sources.raws = read_ini(text_of(path), path, sources.problems);
   }
+  check_variables(environment, options, sources.problems);
   for (Raw& raw : read_environment(environment)) sources.raws.push_back(std::move(raw));
   for (Raw& raw : flags.raws) sources.raws.push_back(std::move(raw));
   add_preset(sources);

@@ -74,9 +74,9 @@ void Settings::mark_used(std::string_view name) const {
 std::vector<Problem> Settings::unused() const {
   std::vector<Problem> problems;
   for (const auto& [name, entry] : entries_)
-    if (entry.origin.from != Origin::From::fallback && entry.origin.from != Origin::From::preset && !entry.used)
+    if (entry.origin.from > Origin::From::preset && !entry.used)
       problems.push_back({fmt::format("{} = {} is not used by this run", name, to_text(entry.value)),
-                          to_string(entry.origin), "Remove it, or choose the module or mode that reads it."});
+                          to_string(entry.origin), "Remove it: it would change nothing."});
   return problems;
 }
 

@@ -5,9 +5,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cstring>
 #include <new>
+#include <string_view>
 
 #include "core/base/error.hpp"
 #include "core/device/immediate_stream.hpp"
@@ -36,34 +35,51 @@ std::vector<std::int64_t> all_gather(Communicator& ranks, std::span<const std::i
   return all;
 }
 
-/// An error as a message of fixed size, so that it travels in one exchange. Long texts are cut.
-struct Report {
-  std::int64_t kind = 0;  ///< 0: none
-  std::array<char, 1024> message{};
-  std::array<char, 504> hint{};
-};
-static_assert(sizeof(Report) % sizeof(std::int64_t) == 0);
+/// Nobody reads more of one error.
+constexpr std::size_t k_most_text = 1 << 16;
 
-Report report_of(const std::exception_ptr& error) {
-  Report report;
-  const auto fill = [&](ErrorKind kind, std::string_view message, std::string_view hint) {
-    report.kind = static_cast<std::int64_t>(kind);
-    message.copy(report.message.data(), report.message.size() - 1);
-    hint.copy(report.hint.data(), report.hint.size() - 1);
-  };
-  if (!error) return report;
+Error error_of(const std::exception_ptr& exception) {
   try {
-    std::rethrow_exception(error);
+    std::rethrow_exception(exception);
   } catch (const Error& known) {
-    fill(known.kind(), known.what(), known.hint());
+    return known;
   } catch (const std::bad_alloc&) {
-    fill(ErrorKind::resources, "out of memory", "Use a smaller train.micro_batch or train.global_batch, or a node with more memory.");
+    return {ErrorKind::resources, "out of memory",
+            "Use a smaller train.micro_batch or train.global_batch, or a node with more memory."};
   } catch (const std::exception& other) {
-    fill(ErrorKind::internal, other.what(), "");
+    return {ErrorKind::internal, other.what()};
   } catch (...) {
-    fill(ErrorKind::internal, "an unknown exception", "");
+    return {ErrorKind::internal, "an unknown exception"};
   }
-  return report;
+}
+
+/// The text of one rank on all of them.
+std::string text_of(Communicator& ranks, int root, std::string_view text) {
+  std::int64_t bytes = static_cast<std::int64_t>(text.size());
+  call(ranks, CallKind::broadcast, 1, DType::i64, [&](const CallContext& context) {
+    return ranks.broadcast({&bytes, 1, DType::i64}, root, context);
+  });
+  std::string result(static_cast<std::size_t>(bytes), '\0');
+  if (ranks.rank() == root) result = text;
+  call(ranks, CallKind::broadcast, bytes, DType::u8, [&](const CallContext& context) {
+    return ranks.broadcast({result.data(), bytes, DType::u8}, root, context);
+  });
+  return result;
+}
+
+/// Throws the error of the first rank that has one.
+void throw_first(Communicator& ranks, const std::exception_ptr& mine) {
+  const Error own = mine ? error_of(mine) : Error(ErrorKind::internal, "");
+  const std::int64_t kind = mine ? static_cast<std::int64_t>(own.kind()) : 0;
+  const std::vector<std::int64_t> kinds =
+      all_gather(ranks, {&kind, 1}, std::vector<std::int64_t>(static_cast<std::size_t>(ranks.size()), 1));
+  const auto found = std::find_if(kinds.begin(), kinds.end(), [](std::int64_t other) { return other != 0; });
+  TESSERA_CHECK(found != kinds.end(), "ranks did not agree, but none has an error");
+  const auto rank = static_cast<int>(found - kinds.begin());
+  const std::string message = text_of(ranks, rank, std::string_view(own.what()).substr(0, k_most_text));
+  const std::string hint = text_of(ranks, rank, std::string_view(own.hint()).substr(0, k_most_text));
+  const std::string who = ranks.size() > 1 ? fmt::format("rank {}: ", rank) : "";
+  throw Error(static_cast<ErrorKind>(*found), who + message, hint);
 }
 
 std::exception_ptr caught(const std::function<void()>& action) {
@@ -78,21 +94,7 @@ std::exception_ptr caught(const std::function<void()>& action) {
 }  // namespace
 
 void agree_on(Communicator& ranks, const std::exception_ptr& mine) {
-  if (ranks.agree(mine == nullptr)) return;
-  constexpr std::int64_t words = sizeof(Report) / sizeof(std::int64_t);
-  const Report report = report_of(mine);
-  std::array<std::int64_t, words> flat;
-  std::memcpy(flat.data(), &report, sizeof report);
-  const std::vector<std::int64_t> counts(static_cast<std::size_t>(ranks.size()), words);
-  const std::vector<std::int64_t> all = all_gather(ranks, flat, counts);
-  for (int rank = 0; rank < ranks.size(); ++rank) {
-    Report theirs;
-    std::memcpy(static_cast<void*>(&theirs), all.data() + rank * words, sizeof theirs);
-    if (theirs.kind == 0) continue;
-    const std::string who = ranks.size() > 1 ? fmt::format("rank {}: ", rank) : "";
-    throw Error(static_cast<ErrorKind>(theirs.kind), who + theirs.message.data(), theirs.hint.data());
-  }
-  throw Error(ErrorKind::internal, "ranks did not agree, but none has an error");
+  if (!ranks.agree(mine == nullptr)) throw_first(ranks, mine);
 }
 
 void together(Communicator& ranks, const std::function<void()>& action) {
@@ -104,15 +106,7 @@ void on_root(Communicator& ranks, const std::function<void()>& action) {
 }
 
 std::string from_root(Communicator& ranks, const std::string& text) {
-  std::int64_t bytes = static_cast<std::int64_t>(text.size());
-  call(ranks, CallKind::broadcast, 1, DType::i64, [&](const CallContext& context) {
-    return ranks.broadcast({&bytes, 1, DType::i64}, 0, context);
-  });
-  std::string result = ranks.rank() == 0 ? text : std::string(static_cast<std::size_t>(bytes), '\0');
-  call(ranks, CallKind::broadcast, bytes, DType::u8, [&](const CallContext& context) {
-    return ranks.broadcast({result.data(), bytes, DType::u8}, 0, context);
-  });
-  return result;
+  return text_of(ranks, 0, text);
 }
 
 std::vector<std::int64_t> gather(Communicator& ranks, std::span<const std::int64_t> mine) {

@@ -6,7 +6,9 @@
 refusal_test.py PROGRAM
 """
 
+import pathlib
 import resource
+import shutil
 import time
 
 import program
@@ -45,10 +47,9 @@ class RefusalTest(training.TrainingTest):
         self.refuse(["--model.hiden: unknown key model.hiden", "did you mean model.hidden?"], model__hiden=64)
 
     def test_b12_keys_that_this_run_does_not_use(self):
-        self.refuse(["--zero.stage: zero.stage is not used, since strategy.data is data_parallel"], zero__stage=2)
         self.refuse(["--lr.min: lr.min is not used, since lr.schedule is constant"], lr__min=1e-5)
         self.refuse(["--sgd.momentum: sgd.momentum belongs to the module optimizer/sgd"], sgd__momentum=0.9)
-        self.refuse(["--offload.path: offload.path is not used"], offload__path="somewhere")
+        self.refuse(["--data.valid: data.valid is not used, since train.eval_interval is 0"], data__valid="train.h5")
 
     def test_b12_ranks_that_a_layout_cannot_use(self):
         self.refuse(["2 ranks are not a multiple of parallel.tensor x parallel.context x parallel.pipeline = 3 x 1 x 1"],
@@ -62,16 +63,51 @@ class RefusalTest(training.TrainingTest):
                              f"set parallel.{degree} = 1"], **{f"parallel__{degree}": 2})
 
     def test_b12_what_this_version_does_not_do(self):
-        self.refuse(["--train.precision: train.precision = bf16: this version trains in"], train__precision="bf16")
-        self.refuse(["--model.experts: model.experts = 4: this version has no experts"], model__experts=4)
+        self.refuse(["--train.precision: train.precision = bf16: this version has only fp32, fp64",
+                     "--model.experts: model.experts = 4: this version has only 0",
+                     "--zero.stage: zero.stage is not used, since strategy.data is data_parallel",
+                     "--offload.path: offload.path is not used, since offload.name is none",
+                     "--checkpoint.async: checkpoint.async = on: this version has only off"],
+                    train__precision="bf16", model__experts=4, zero__stage=2, offload__path="somewhere",
+                    checkpoint__async="on")
 
     def test_b12_everything_at_once(self):
-        outcome = self.refuse(["the configuration has 6 problems", "unknown key model.hiden", "zero.stage is not used",
+        outcome = self.refuse(["the configuration has 10 problems", "unknown key model.hiden", "zero.stage is not used",
                                "train.steps must be an integer, not 'many'", "train.global_batch = 7",
-                               "model.heads = 64 is not a multiple of model.kv_heads = 7", "model.experts = 4"],
+                               "model.heads = 64 is not a multiple of model.kv_heads = 7", "model.experts = 4",
+                               "there is no module optimizer/adamv", "there is no module strategy/unknown",
+                               "train.eval_interval is set, but there is nothing to evaluate on",
+                               "data.train is not set"],
+                              optimizer__name="adamv", strategy__data="unknown", train__eval_interval=1, data__train="",
                               model__hiden=3, zero__stage=1, train__steps="many", train__global_batch=7,
                               model__kv_heads=7, model__experts=4)
         self.assertEqual(outcome.err.count("tessera: error:"), 1, outcome)
+
+    def test_b12_a_module_that_is_not_there_is_not_found(self):
+        options = training.flags(self.options("run", train__steps=1, optimizer__name="adamv"))
+        outcome = self.run_program("train", *options, code=program.NOT_FOUND)
+        self.assertIn("there is no module optimizer/adamv", outcome.err)
+        self.assertIn("did you mean adamw?", outcome.err)
+
+    def test_b12_what_is_documented_can_be_written(self):
+        self.copy_of_lion()
+        given = {"train.watchdog": "9m", "log.level": "warning", "train.deterministic": "on", "parallel.sequence": "on",
+                 "checkpoint.async": "off", "checkpoint.files": 2, "modules.path": "own", "optimizer.name": "lion",
+                 "train.precision": "fp32", "train.recompute": "none", "strategy.context": "ulysses",
+                 "strategy.pipeline": "gpipe", "offload.name": "none", "model.experts": 0}
+        options = self.options("run", train__steps=1) | given
+        outcome = self.run_program("train", *training.flags(options))
+        self.assertNotIn(" info ", outcome.err)
+        files = {entry["name"] for entry in self.manifest("run", 1)["files"]}
+        self.assertIn("model.001.h5", files)
+        outcome = self.run_program("train", *training.flags(options | {"log.level": "debug", "train.steps": 2}))
+        self.assertRegex(outcome.err, r"debug module: optimizer/lion .* loaded from \S*/own/optimizer_lion.so")
+
+    def copy_of_lion(self):
+        built = pathlib.Path(program.TESSERA).parent.parent / "lib/tessera/modules"
+        (self.folder / "own").mkdir()
+        for suffix in (".so", ".json"):
+            shutil.copy(built / f"optimizer_lion{suffix}", self.folder / "own")
 
     def test_b12_a_run_file_is_named_with_its_line(self):
         self.write("run.ini", "[train]\nsteps = 3\n\nglobal_batches = 8\n[model]\nheads = 5\n")

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(Help, ShowsWhatIsNeededToSetAnOption) {
-  const std::string text = help_text(core_options());
+  const std::string text = help_text(core_options(), {.width = 1000});
   EXPECT_THAT(text, HasSubstr("\n[model]\n  --model.architecture  llama|gpt\n"));
   EXPECT_THAT(
       text,
@@ -24,6 +24,8 @@ TEST(Help, ShowsWhatIsNeededToSetAnOption) {
   EXPECT_THAT(text, HasSubstr("(default: on if model.architecture=gpt, else off)"));
   EXPECT_THAT(text, HasSubstr("--zero.stage  integer 0..3"));
   EXPECT_THAT(text, HasSubstr("Used when strategy.data=zero."));
+  EXPECT_THAT(text, HasSubstr("0 nothing. [not in this version] (default: 1)"));
+  EXPECT_THAT(text, HasSubstr("[this version: fp32, fp64 only]"));
 }
 
 TEST(Help, LevelsSectionsAndWidth) {

@@ -94,7 +94,8 @@ TEST(Resolve, EveryKeyMutatedByOneLetterIsFoundAgain) {
 TEST(Resolve, AllProblemsAtOnceWithTheirPlaces) {
   const Resolved resolved = run_file(
       "[model]\nlayrs = 2\nheads = none\nhidden = 64\nhidden = 65\n[train]\nprecision = fp8\nmicro_batch = 0\n"
-      "[zero]\nstage = 2\n[parallel]\ntensr_parallel_degree = 2\n",
+      "[zero]\nstage = 2\n[parallel]\ntensr_parallel_degree = 2\n"
+      "[lr]\nschedule = constant\nmin = 1e-5\n",
       {"--train.watchdog=soon", "--seed", "1", "--train.seed=2"});
   EXPECT_THAT(
       resolved.problems,
@@ -108,12 +109,14 @@ TEST(Resolve, AllProblemsAtOnceWithTheirPlaces) {
                   IsProblem("train.watchdog must be a duration, not 'soon'", "--train.watchdog", "90s"),
                   IsProblem("train.seed is given twice", "--train.seed", "--seed"),
                   IsProblem("zero.stage is not used, since strategy.data is data_parallel", "run.ini:10",
-                            "It is used when strategy.data=zero. strategy.data comes from: default.")));
+                            "It is used when strategy.data=zero. strategy.data comes from: default."),
+                  IsProblem("lr.min is not used, since lr.schedule is constant", "run.ini:15",
+                            "It is used when lr.schedule!=constant. lr.schedule comes from: run.ini:14.")));
   // What was wrong has its default, the rest its value.
   EXPECT_EQ(resolved.settings.get<int>("train.micro_batch"), 1);
   EXPECT_EQ(resolved.settings.get<int>("zero.stage"), 2);
   const std::string message = run_error(resolved.problems).what();
-  EXPECT_THAT(message, HasSubstr("9 problems"));
+  EXPECT_THAT(message, HasSubstr("10 problems"));
   for (const Problem& problem : resolved.problems) EXPECT_THAT(message, HasSubstr(problem.where + ": " + problem.what));
   EXPECT_EQ(run_error(resolved.problems).kind(), ErrorKind::configuration);
 }

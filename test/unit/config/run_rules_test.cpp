@@ -41,6 +41,14 @@ TEST_P(BrokenRules, AreReportedWithNumbersAndAWayOut) {
 }
 
 const Case k_cases[] = {
+    {"[model]\nhidden = 12\nheads = 4\n", 1, "model.hidden / model.heads = 12 / 4 must be even for rotary positions",
+     "run.ini:3", ""},
+    {"[data]\nsplit = 9, x\n", 1, "data.split = 9, x is not a list of one or two shares, the first above 0",
+     "run.ini:2", "Write it as '0.99, 0.01' or '99, 1'."},
+    {"[train]\neval_interval = 5\n", 1, "train.eval_interval is set, but there is nothing to evaluate on", "run.ini:2",
+     "Name a dataset in data.valid, or keep a part of the training data with data.split = 99, 1."},
+    {"[checkpoint]\nresume =\n", 1, "checkpoint.resume is empty", "run.ini:2",
+     "Write auto, none, or the path of a checkpoint."},
     {"[model]\nhidden = 64\nheads = 6\nkv_heads = 2\n", 1, "model.hidden = 64 is not a multiple of model.heads = 6",
      "run.ini:3", "Heads must divide the features: 1, 2, 4, 8, 16, 32, 64."},
     {"[model]\nheads = 12\nkv_heads = 5\n", 1, "model.heads = 12 is not a multiple of model.kv_heads = 5", "run.ini:3",
@@ -85,6 +93,20 @@ TEST(RunRules, GoodRunsHaveNoProblems) {
 
 TEST(RunRules, SeveralAreReportedTogether) {
   EXPECT_EQ(problems_of("[model]\nheads = 5\nkv_heads = 2\n[lr]\nmin = 1\n[parallel]\ntensor = 2\n", 3).size(), 4U);
+}
+
+TEST(Available, WhatThisVersionCannotDoIsNamed) {
+  const std::vector<Option> options{
+      {.name = "a.precision", .fallback = "fp32", .available = std::vector<std::string>{"fp32", "fp64"}},
+      {.name = "a.missing", .available = std::vector<std::string>{}},
+      {.name = "a.all", .fallback = "x"}};
+  EXPECT_THAT(check_available(settings_of({}, options), options), IsEmpty());
+  EXPECT_THAT(check_available(settings_of({{"a.precision", "fp64"}, {"a.all", "y"}}, options), options), IsEmpty());
+  const auto problems = check_available(settings_of({{"a.precision", "bf16"}, {"a.missing", "1"}}, options), options);
+  ASSERT_EQ(problems.size(), 2U);
+  EXPECT_EQ(problems[0].what, "a.precision = bf16: this version has only fp32, fp64");
+  EXPECT_EQ(problems[0].where, "a.precision = bf16");
+  EXPECT_EQ(problems[1].what, "a.missing is not in this version");
 }
 
 }  // namespace

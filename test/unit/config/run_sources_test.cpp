@@ -62,6 +62,18 @@ TEST(RunSources, MissingRunFilesAreErrors) {
       ElementsAre("/nowhere/run.ini"));
 }
 
+TEST(RunSources, AFileMayBeEmptyButMustBeText) {
+  EXPECT_THAT(gather({run_file("")}).raws, IsEmpty());
+  EXPECT_THROW(gather({run_file(std::string_view("[train]\n\0\n", 10))}), Error);
+}
+
+TEST(RunSources, VariablesWithOneUnderscoreAreNamed) {
+  const RunSources sources = gather({}, {"TESSERA_TRAIN_STEPS=3", "TESSERA_MODULE_PATH=x", "TESSERA_OTHER=y"});
+  ASSERT_EQ(sources.problems.size(), 1U);
+  EXPECT_EQ(sources.problems[0].what, "TESSERA_TRAIN_STEPS has no effect");
+  EXPECT_THAT(sources.raws, IsEmpty());
+}
+
 TEST(RunSources, EveryPresetIsAValidModel) {
   int count = 0;
   for (const auto& entry : std::filesystem::directory_iterator(share_folder() / "models")) {
