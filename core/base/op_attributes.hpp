@@ -63,6 +63,32 @@ struct Pieces {
   std::int64_t pieces = 1;
 };
 
+/// top_k: the `k` largest; where there are `groups`, only among the experts of the `group_k` groups whose two best
+/// scores have the largest sum.
+struct TopK {
+  std::int64_t k = 1;
+  std::int64_t groups = 1, group_k = 1;
+};
+
+/// normalise: the factor behind the division by the sum.
+struct Factor {
+  double factor = 1;
+};
+
+/// expert_share: what is counted per sequence of so many tokens.
+struct ExpertShare {
+  std::int64_t experts = 1, k = 1;
+  std::int64_t sequence = 1;
+};
+
+/// Rows of experts: how many there are, how many a token visits, and how many of its own rows a rank keeps for an
+/// expert, relative to an even spread (0: all that can come); rows beyond go into further rounds.
+struct ExpertRows {
+  std::int64_t experts = 1, k = 1;
+  double capacity = 0;
+  std::int64_t round = 0;
+};
+
 /// step_decision: the largest norm that is not clipped; 0: never clips.
 struct Clip {
   double norm = 0;

@@ -37,6 +37,7 @@ enum class Mark : std::uint8_t {
   query,             ///< rotated queries, as attention reads them
   key_value,         ///< rotated keys, and values
   attention_output,  ///< per head
+  expert_input,      ///< the normalised input of a layer of experts
   statistic,         ///< a maximum over the vocabulary: saved in its reduced form
 };
 
@@ -50,6 +51,8 @@ enum class ParameterRole : std::uint8_t {
   column_bias,     ///< [out] beside a column matrix
   kv_column_bias,
   row_bias,   ///< [out], added after the sum over the block's features
+  router,     ///< [experts, hidden]
+  expert,     ///< [experts, out, in]
   gain,       ///< [hidden], of a norm, or its bias
   head_gain,  ///< [head dim], of a q or k norm
 };

@@ -42,9 +42,11 @@ struct LayoutArgs {
   const Layout* hint;
 };
 
-/// The layouts in which the op needs its inputs, and those in which its outputs come.
+/// The layouts in which the op needs its inputs, and those in which its outputs come. `types` are those of the outputs
+/// where they follow from the layout: a dim with one index per part (DESIGN section 2). Else empty.
 struct LayoutAnswer {
   std::vector<Layout> in, out;
+  std::vector<Type> types = {};
 };
 
 struct CostArgs {

@@ -98,6 +98,24 @@ Range part_of(Range whole, int parts, int index);
 /// The rank's part of a value of the given global shape.
 Slab slab_of(const Mesh& mesh, const Layout& layout, const Shape& global, int rank);
 
+/// Calls visit(local, global, length) for every run of a part's elements that lie one behind the other in the whole
+/// value too: offsets in row-major order of the part and of the value.
+template <class Visit>
+void for_each_run(const Shape& global, const Slab& slab, Visit visit) {
+  const int last = global.rank() - 1;
+  const std::int64_t length = slab.extent[last];
+  const std::int64_t runs = length == 0 ? 0 : slab.extent.count() / length;
+  for (std::int64_t run = 0; run < runs; ++run) {
+    std::int64_t offset = slab.start[static_cast<std::size_t>(last)], stride = global[last], rest = run;
+    for (int dim = last - 1; dim >= 0; --dim) {
+      offset += (slab.start[static_cast<std::size_t>(dim)] + rest % slab.extent[dim]) * stride;
+      rest /= slab.extent[dim];
+      stride *= global[dim];
+    }
+    visit(run * length, offset, length);
+  }
+}
+
 /// "0:cp.tp 1:dp sum(tp)", "replicated"
 std::string to_string(const Layout& layout, const Mesh& mesh);
 

@@ -51,6 +51,14 @@ AxisList Mesh::outer_first(AxisSet set) const {
   return list;
 }
 
+AxisList Mesh::expert_axes() const {
+  AxisList list;
+  for (int a = axes() - 1; a >= 0; --a)
+    if (axis(static_cast<AxisId>(a)).spreads_experts && axis(static_cast<AxisId>(a)).size > 1)
+      list.push_back(static_cast<AxisId>(a));
+  return list;
+}
+
 AxisSet Mesh::all() const {
   AxisSet set;
   for (int a = 0; a < axes(); ++a)

@@ -135,6 +135,7 @@ struct Axis {
   std::string name;
   std::string stem;
   int size = 1;
+  bool spreads_experts = false;  ///< its ranks hold different experts
 };
 
 /// The axes, fastest first, and the coordinates of ranks 0 … size() - 1.
@@ -156,6 +157,9 @@ class Mesh {
 
   /// Those of `axes` that have more than one rank, in the same order.
   AxisList outer_first(AxisSet axes) const;
+
+  /// The axes over which experts are spread, outer first.
+  AxisList expert_axes() const;
 
   int coordinate(int rank, AxisId axis) const {
     return rank / strides_[static_cast<std::size_t>(axis)] % axes_[static_cast<std::size_t>(axis)].size;

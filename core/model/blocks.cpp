@@ -92,7 +92,9 @@ Value layers(BlockContext& context, Value x, Value (*feed_forward)(BlockContext&
     b.enter(layer);
     Value y = attention(context, b.mark(norm(context, x, "norm1"), Mark::block_input));
     x = b.add(x, dropout(context, y, "attention"));
-    y = feed_forward(context, b.mark(norm(context, x, "norm2"), Mark::block_input));
+    const bool sparse = context.config.has_experts(layer);
+    const Value input = b.mark(norm(context, x, "norm2"), sparse ? Mark::expert_input : Mark::block_input);
+    y = sparse ? experts(context, input) : feed_forward(context, input);
     x = b.add(x, dropout(context, y, "feed_forward"));
   }
   return x;

@@ -16,6 +16,7 @@ struct BlockContext {
   const ModelConfig& config;
   const ModelInputs& inputs;
   ModelPurpose purpose;
+  std::vector<AuxiliaryLoss>& auxiliary;
 };
 
 /// Standard deviation of initial weights, and of matrices that add to the residual stream: the sum of 2 · layers of
@@ -41,6 +42,9 @@ struct Embedded {
   Value x, table;
 };
 Embedded embedding(BlockContext& context);
+
+/// A layer of experts over the normalised input [s, b, h]; [s, b, h].
+Value experts(BlockContext& context, Value x);
 
 /// The layers of a decoder with pre-norm blocks: attention, then `feed_forward`, each added to the residual stream x.
 Value layers(BlockContext& context, Value x, Value (*feed_forward)(BlockContext&, Value));

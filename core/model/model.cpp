@@ -42,6 +42,16 @@ void validate(const ModelConfig& c) {
        fmt::format("model.heads = {} is not a multiple of model.kv_heads = {}", c.heads, c.key_heads()));
   rule(c.architecture != Architecture::llama || c.head_dim() % 2 == 0,
        fmt::format("model.hidden ÷ model.heads = {} must be even for rotary positions", c.head_dim()));
+  const ExpertConfig& e = c.experts;
+  rule(e.count == 0 || c.architecture == Architecture::llama, "model.experts: only llama has layers of experts");
+  rule(e.count == 0 || (e.per_token >= 1 && e.per_token <= e.count),
+       fmt::format("model.experts_per_token = {} is not in 1 to model.experts = {}", e.per_token, e.count));
+  rule(e.count == 0 || (e.count % e.groups == 0 && e.groups_per_token >= 1 && e.groups_per_token <= e.groups &&
+                        e.count / e.groups * e.groups_per_token >= e.per_token),
+       fmt::format(
+           "model.expert_groups = {} of model.experts = {}: groups must be equal, and the best {} of them hold at "
+           "least the {} experts of a token",
+           e.groups, e.count, e.groups_per_token, e.per_token));
   rule(c.dropout >= 0 && c.dropout < 1, fmt::format("model.dropout = {} is not in [0, 1)", c.dropout));
   if (!broken.empty()) throw Error(ErrorKind::configuration, broken);
 }
@@ -51,7 +61,7 @@ ModelGraph build_model(const ModelConfig& config, const MicroBatch& micro_batch,
   ModelGraph model;
   Builder builder(model.graph, dtype);
   model.inputs = add_inputs(builder, micro_batch.sequence, micro_batch.batch, dtype);
-  blocks::BlockContext context{builder, config, model.inputs, purpose};
+  blocks::BlockContext context{builder, config, model.inputs, purpose, model.auxiliary};
   const blocks::Embedded out = config.architecture == Architecture::llama ? llama_layers(context) : gpt_layers(context);
   blocks::head(context, out.x, out.table, micro_batch.head_pieces, model);
   return model;

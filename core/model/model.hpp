@@ -14,6 +14,26 @@ namespace tessera {
 
 enum class Architecture : std::uint8_t { llama, gpt };
 
+enum class RouterScore : std::uint8_t { softmax, sigmoid };
+
+/// Mixture-of-experts layers. Experts are gated as llama's dense layers are, without biases.
+struct ExpertConfig {
+  std::int64_t count = 0;       ///< 0: all layers are dense
+  std::int64_t per_token = 2;   ///< experts that a token visits
+  std::int64_t ffn = 0;         ///< width of one; 0: as in a dense layer
+  std::int64_t shared_ffn = 0;  ///< width of the expert that every token visits; 0: there is none
+  std::int64_t interval = 1;    ///< layers interval - 1, 2 · interval - 1, … have experts
+  RouterScore score = RouterScore::softmax;
+  bool renormalise = true;  ///< the weights of a token's experts sum to `scale`
+  double scale = 1;
+  std::int64_t groups = 1, groups_per_token = 1;  ///< experts are chosen within the best groups
+  double aux_coefficient = 0.01;
+  double z_coefficient = 0;
+  double capacity = 0;  ///< rows that a rank keeps for an expert, relative to an even spread; more are dropped. 0: all
+
+  std::int64_t width(std::int64_t dense) const { return ffn == 0 ? dense : ffn; }
+};
+
 /// The `[model]` section. Names and meaning as in the run file.
 struct ModelConfig {
   Architecture architecture = Architecture::llama;
@@ -30,7 +50,9 @@ struct ModelConfig {
   double norm_epsilon = 1e-5;
   double rope_theta = 1e4;
   double dropout = 0;
+  ExpertConfig experts = {};
 
+  bool has_experts(int layer) const { return experts.count > 0 && (layer + 1) % experts.interval == 0; }
   std::int64_t head_dim() const { return hidden / heads; }
   std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
 
@@ -52,11 +74,19 @@ struct ModelInputs {
   Value sample;    ///< i64 [b], number of the sample in the stream; keys dropout
 };
 
+/// A loss beside that of the tokens: a f64 scalar, the sum of one value per sequence. `coefficient` times their mean
+/// over the global batch is added to what is trained.
+struct AuxiliaryLoss {
+  Value sum;
+  double coefficient = 0;
+};
+
 struct ModelGraph {
   Graph graph;
   ModelInputs inputs;
-  std::vector<Value> losses;  ///< f64 scalars, one per piece of the head: Σ mask · cross entropy
-  Value logits;               ///< [s, b, v], for generation; none otherwise
+  std::vector<Value> losses;             ///< f64 scalars, one per piece of the head: Σ mask · cross entropy
+  std::vector<AuxiliaryLoss> auxiliary;  ///< of training only
+  Value logits;                          ///< [s, b, v], for generation; none otherwise
 };
 
 /// What the graph is for. Generation reads logits and has neither targets nor dropout.

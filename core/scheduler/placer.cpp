@@ -23,7 +23,7 @@ std::vector<Value> Placer::emit(const Op& op, std::span<const Value> given, cons
   }
   const LayoutAnswer answer =
       layout_of(op, {mesh_, layouts, std::span(present.get(), in.size()), types, attributes, hint});
-  const std::vector<Type> out_types = type_of(op, {types, attributes});
+  const std::vector<Type> out_types = answer.types.empty() ? type_of(op, {types, attributes}) : answer.types;
 
   Node node{&op, {}, {}, attributes, context.phase, context.layer, context.chunk, context.head_chunk};
   for (std::size_t i = 0; i < in.size(); ++i) node.in.push_back(in[i] ? convert(in[i], answer.in[i]) : Value{});

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "core/base/op_attributes.hpp"
+#include "core/graph/ops/router.hpp"
 #include "core/scheduler/actions.hpp"
 #include "core/scheduler/bucket.hpp"
 #include "core/scheduler/differentiate.hpp"
@@ -51,10 +53,11 @@ class Compiler {
     if (args_.model.losses.empty()) return;
     seed_ = add_seed(placer_, add_count(placer_, placed_.values.at(args_.model.inputs.mask)));
     for (Value loss : args_.model.losses) roots_.push_back({placed_.values.at(loss), seed_.gradient});
+    add_auxiliary_roots();
     const std::int32_t accumulator = add_scalar_accumulator(placer_, roots_[0].loss, "loss");
     Accumulator& loss = placed_.graph.accumulators[static_cast<std::size_t>(accumulator)];
     loss_total_ = loss.total;
-    for (const LossRoot& root : roots_) {
+    for (const LossRoot& root : std::span(roots_).first(args_.model.losses.size())) {
       const Node& producer = *graph().producer(root.loss);
       placer_.context = {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
       accumulate_into(placer_, root.loss, accumulator);
@@ -62,6 +65,19 @@ class Compiler {
     if (args_.mesh.stages() > 1)  // the stages without the head hold zero
       for (Layout* layout : {&loss.layout, &placed_.graph[loss_total_].layout})
         layout->set_partial(AxisSet::of(args_.mesh.find("pp")), Merge::sum);
+  }
+
+  /// Auxiliary losses are means over the sequences of the global batch.
+  void add_auxiliary_roots() {
+    if (!args_.training) return;
+    const Shape& tokens = graph()[placed_.values.at(args_.model.inputs.ids)].type.shape;
+    const auto sequences = static_cast<double>(tokens[1] * args_.micro_batches);
+    for (const AuxiliaryLoss& loss : args_.model.auxiliary) {
+      placer_.context = {Phase::seed};
+      const Value seed =
+          placer_.emit(ops::auxiliary_seed, {}, Attributes::of(attributes::Factor{loss.coefficient / sequences}))[0];
+      roots_.push_back({placed_.values.at(loss.sum), seed});
+    }
   }
 
   GradientRest gradient_rest() const {

@@ -22,7 +22,10 @@ TokenFlops token_flops(const ModelConfig& config) {
   const ModelGraph model = build_model(config, {1, 1, 1}, ModelPurpose::train, DType::f32);
   std::int64_t elements = config.vocab * config.hidden;
   for (const Parameter& parameter : model.graph.parameters) {
-    if (is_matrix(parameter.role)) elements += model.graph[parameter.value].type.shape.count();
+    const std::int64_t count = model.graph[parameter.value].type.shape.count();
+    if (is_matrix(parameter.role)) elements += count;
+    if (parameter.role == ParameterRole::expert)  // only those that a token visits work for it
+      elements += count / config.experts.count * config.experts.per_token;
   }
   const std::int64_t attention = config.layers * config.heads * config.head_dim() * config.sequence;
   return {6.0 * static_cast<double>(elements), 6.0 * static_cast<double>(attention)};

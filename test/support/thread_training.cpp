@@ -15,14 +15,11 @@ double element(const TensorPart& part, std::int64_t i) {
   return part.dtype == DType::f64 ? static_cast<const double*>(part.data)[i] : static_cast<const float*>(part.data)[i];
 }
 
-/// Calls visit(local index, global row-major index) for every element of a part of rank 1 or 2.
+/// Calls visit(local index, global row-major index) for every element of a part.
 void for_each_element(const TensorPart& part, const std::function<void(std::int64_t, std::int64_t)>& visit) {
-  const bool matrix = part.shape.rank() == 2;
-  const std::int64_t rows = matrix ? part.slab.extent[0] : 1, columns = part.slab.extent[matrix ? 1 : 0];
-  const std::int64_t width = part.shape[matrix ? 1 : 0];
-  for (std::int64_t r = 0; r < rows; ++r)
-    for (std::int64_t c = 0; c < columns; ++c)
-      visit(r * columns + c, ((matrix ? part.slab.start[0] : 0) + r) * width + part.slab.start[matrix ? 1 : 0] + c);
+  for_each_run(part.shape, part.slab, [&](std::int64_t local, std::int64_t global, std::int64_t length) {
+    for (std::int64_t i = 0; i < length; ++i) visit(local + i, global + i);
+  });
 }
 
 }  // namespace

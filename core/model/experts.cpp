@@ -1,0 +1,88 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+// Mixture of experts (Shazeer et al. 2017): each token visits the experts that its router scores best.
+#include "core/graph/ops/expert_rows.hpp"
+#include "core/graph/ops/grouped_linear.hpp"
+#include "core/graph/ops/router.hpp"
+#include "core/model/blocks.hpp"
+
+namespace tessera::blocks {
+namespace {
+
+/// Which experts a token visits [s, b, k], and what each of them counts [s, b, k].
+struct Routing {
+  Value choice, weights;
+};
+
+void add_auxiliary(BlockContext& context, Value logits, Value scores, Value choice) {
+  const ExpertConfig& e = context.config.experts;
+  if (context.purpose != ModelPurpose::train) return;
+  Builder& b = context.builder;
+  const std::int64_t sequence = b.type(logits).shape[0];
+  if (e.aux_coefficient != 0) {
+    const attributes::ExpertShare share{e.count, e.per_token, sequence};
+    const Value chosen = b.mark(b.emit(ops::expert_share, {choice}, Attributes::of(share))[0], Mark::statistic);
+    const Value mean = b.emit(ops::sequence_mean, {scores}, Attributes::of(attributes::Extent{sequence}))[0];
+    context.auxiliary.push_back({b.emit(ops::balance_loss, {chosen, mean})[0], e.aux_coefficient});
+  }
+  if (e.z_coefficient != 0)
+    context.auxiliary.push_back(
+        {b.emit(ops::z_loss, {logits}, Attributes::of(attributes::Extent{sequence}))[0], e.z_coefficient});
+}
+
+Routing route(BlockContext& context, Value x) {
+  Builder& b = context.builder;
+  const ExpertConfig& e = context.config.experts;
+  const Value router =
+      b.parameter({"router", {e.count, context.config.hidden}, ParameterRole::router, Initial::normal, k_deviation});
+  const Value logits = b.linear(x, router);
+  const Value scores = b.emit(e.score == RouterScore::softmax ? ops::softmax : ops::sigmoid, {logits})[0];
+  const Value choice = b.emit(ops::top_k, {scores, Value{}},
+                              Attributes::of(attributes::TopK{e.per_token, e.groups, e.groups_per_token}))[0];
+  add_auxiliary(context, logits, scores, choice);
+  const Value weights = b.emit(ops::take, {scores, choice})[0];
+  if (!e.renormalise) return {choice, weights};
+  return {choice, b.emit(ops::normalise, {weights}, Attributes::of(attributes::Factor{e.scale}))[0]};
+}
+
+Value expert_matrix(BlockContext& context, Value rows, Value counts, const std::string& field, std::int64_t out,
+                    double deviation) {
+  Builder& b = context.builder;
+  const Shape& shape = b.type(rows).shape;
+  const Value weight =
+      b.parameter({field, {shape[0], out, shape[3]}, ParameterRole::expert, Initial::normal, deviation});
+  return b.emit(ops::grouped_linear, {rows, weight, counts})[0];
+}
+
+/// What every token adds, whatever its router says.
+Value shared_expert(BlockContext& context, Value x) {
+  const std::int64_t width = context.config.experts.shared_ffn;
+  const Value gate = matrix(context, x, "shared.gate", width, ParameterRole::column);
+  const Value up = matrix(context, x, "shared.up", width, ParameterRole::column);
+  return matrix(context, context.builder.swiglu(gate, up), "shared.down", context.config.hidden, ParameterRole::row,
+                residual_deviation(context.config));
+}
+
+}  // namespace
+
+Value experts(BlockContext& context, Value x) {
+  Builder& b = context.builder;
+  const ModelConfig& config = context.config;
+  const ExpertConfig& e = config.experts;
+  const Routing routing = route(context, x);
+  const auto plan = b.emit(ops::expert_plan, {routing.choice},
+                           Attributes::of(attributes::ExpertRows{e.count, e.per_token, e.capacity, 0}));
+  const Value index = plan[0], counts = plan[1];
+  const Value rows = b.emit(ops::take_rows, {x, index, routing.choice})[0];
+  const Value gates = b.emit(ops::take_gates, {routing.weights, index, routing.choice})[0];
+  const std::int64_t width = e.width(config.ffn);
+  const Value gate = expert_matrix(context, rows, counts, "experts.gate", width, k_deviation);
+  const Value up = expert_matrix(context, rows, counts, "experts.up", width, k_deviation);
+  // A token's weight multiplies before the last matrix, so that its gradient is formed where the expert is.
+  const Value inner = b.emit(ops::row_scale, {b.swiglu(gate, up), gates})[0];
+  const Value out = expert_matrix(context, inner, counts, "experts.down", config.hidden, residual_deviation(config));
+  const Value y = b.mark(b.emit(ops::put_rows, {out, index, routing.choice})[0], Mark::residual);
+  return e.shared_ffn == 0 ? y : b.add(y, shared_expert(context, x));
+}
+
+}  // namespace tessera::blocks
