@@ -15,6 +15,7 @@
 #include "modules/schedule/one_f_one_b/one_f_one_b.hpp"
 #include "modules/schedule/zero_bubble/zero_bubble.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
+#include "modules/strategy/expert_parallel/expert_parallel.hpp"
 #include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 #include "test/support/context_strategies.hpp"
 
@@ -51,6 +52,7 @@ std::string name_of(const LayoutChoice& l) {
   std::string text = fmt::format("tp{}{}", l.tensor, l.sequence ? "+sp" : "");
   text += fmt::format(" cp{}{}", l.context, l.context > 1 ? "(" + l.context_strategy + ")" : "");
   text += fmt::format(" dp{} pp{}", l.data, l.pipeline);
+  if (l.expert > 1) text += fmt::format(" ep{}", l.expert);
   return l.pipeline > 1 ? text + fmt::format("({} x{})", l.schedule, l.chunks) : text;
 }
 
@@ -94,6 +96,7 @@ TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layo
   const DataParallel data(1 << 14);
   const TensorParallel tensor(shape.model.heads, shape.model.key_heads(),
                               layout.sequence ? TensorParallel::Residual::split : TensorParallel::Residual::replicated);
+  const ExpertParallel expert(layout.expert);
   const auto context = test::context_strategy(layout.context_strategy);
   const auto schedule = make_schedule(layout.schedule);
   TrainingCase run;
@@ -106,6 +109,7 @@ TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layo
   run.strategies = {&data};
   if (layout.tensor > 1) run.strategies.push_back(&tensor);
   if (layout.context > 1) run.strategies.push_back(context.get());
+  if (layout.expert > 1) run.strategies.push_back(&expert);
   for (const Strategy* strategy : run.strategies) strategy->factor(run.axes);
   if (layout.pipeline > 1) run.pipeline = {schedule.get(), layout.chunks, {}};
   run.optimizer = &optimizer;

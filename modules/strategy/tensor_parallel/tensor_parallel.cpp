@@ -50,7 +50,7 @@ AxisList TensorParallel::key_axes(const Mesh& mesh) const {
   int ranks = 1;
   for (AxisId axis : mesh.factors("tp")) {
     ranks *= mesh.axis(axis).size;
-    if (mesh.axis(axis).name == "tp.head") heads.push_back(axis);
+    if (mesh.axis(axis).name.starts_with("tp.head")) heads.push_back(axis);  // whole, or a part for experts
   }
   return kv_heads_ % ranks == 0 ? mesh.factors("tp") : heads;
 }
