@@ -12,7 +12,8 @@
 
 namespace tessera::attributes {
 
-/// embed_grad: extent of the vocabulary, which appears in no input.
+/// embed_grad, take_grad: extent of the dim that appears in no input (vocabulary, experts). sequence_mean, z_loss and
+/// their gradients: length of the whole sequence, of which a rank may see a part.
 struct Extent {
   std::int64_t extent = 0;
 };

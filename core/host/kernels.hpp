@@ -21,11 +21,14 @@ std::span<const KernelEntry> add_kernels();
 std::span<const KernelEntry> add_bias_kernels();
 std::span<const KernelEntry> attention_kernels();
 std::span<const KernelEntry> attention_grad_kernels();
+std::span<const KernelEntry> balance_kernels();
 std::span<const KernelEntry> cached_attention_kernels();
 std::span<const KernelEntry> cast_kernels();
 std::span<const KernelEntry> dropout_kernels();
 std::span<const KernelEntry> embed_kernels();
+std::span<const KernelEntry> expert_rows_kernels();
 std::span<const KernelEntry> gelu_kernels();
+std::span<const KernelEntry> grouped_linear_kernels();
 std::span<const KernelEntry> layer_norm_kernels();
 std::span<const KernelEntry> linear_kernels();
 std::span<const KernelEntry> lse_merge_kernels();
@@ -33,11 +36,13 @@ std::span<const KernelEntry> masked_sum_kernels();
 std::span<const KernelEntry> part_kernels();
 std::span<const KernelEntry> rms_norm_kernels();
 std::span<const KernelEntry> rope_kernels();
+std::span<const KernelEntry> softmax_kernels();
 std::span<const KernelEntry> softmax_sums_kernels();
 std::span<const KernelEntry> step_kernels();
 std::span<const KernelEntry> sum_squares_kernels();
 std::span<const KernelEntry> swiglu_kernels();
 std::span<const KernelEntry> token_loss_kernels();
+std::span<const KernelEntry> top_k_kernels();
 std::span<const KernelEntry> view_kernels();
 
 /// One entry per floating dtype: `make.operator()<T>()` gives that of element type T.

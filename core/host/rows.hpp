@@ -47,6 +47,19 @@ A sum_over(std::int64_t count, const Function& function, const In*... x) {
   return sum_of_lanes<A>((sums[0] + sums[1]) + (sums[2] + sums[3]));
 }
 
+/// Σ x[i]·y[i] of any two rows.
+template <class T>
+Accumulation<T> sum_of_products(const T* x, const T* y, std::int64_t width) {
+  Reader<T> x_reader, y_reader;
+  Accumulation<T> sum = 0;
+  for (std::int64_t at = 0; at < width; at += k_chunk) {
+    const std::int64_t n = std::min(k_chunk, width - at);
+    sum += sum_over<Accumulation<T>>(
+        n, [](auto a, auto b) { return a * b; }, x_reader(x + at, n), y_reader(y + at, n));
+  }
+  return sum;
+}
+
 /// Rows that are summed in order before blocks are: enough work for a thread, few enough blocks to add up.
 inline std::int64_t rows_per_block(std::int64_t rows) {
   return std::max<std::int64_t>(16, (rows + 63) / 64);

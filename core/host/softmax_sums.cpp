@@ -3,13 +3,9 @@
 //
 // The cross-entropy over a vocabulary of which each rank may hold a part: row_max gives the shift, softmax_sums the
 // exponentials, their sum z and the target's logit t, both partial sums over the vocabulary.
-#include <algorithm>
-#include <limits>
-
+#include "core/host/exponentials.hpp"
 #include "core/host/host_device.hpp"
 #include "core/host/kernels.hpp"
-#include "core/host/math.hpp"
-#include "core/host/rows.hpp"
 
 namespace tessera::host {
 namespace {
@@ -32,38 +28,8 @@ void row_max(const KernelCall& call) {
   const T* const x = call.in[0].as<const T>();
   A* const result = call.out[0].as<A>();
   parallel_ranges(threads_of(call.stream), rows, width, [&](std::int64_t begin, std::int64_t end) {
-    Reader<T> reader;
-    for (std::int64_t row = begin; row < end; ++row) {
-      A largest = -std::numeric_limits<A>::infinity();
-      for (std::int64_t at = 0; at < width; at += k_chunk) {
-        const std::int64_t n = std::min(k_chunk, width - at);
-        const A* const values = reader(x + row * width + at, n);
-#pragma omp simd reduction(max : largest)
-        for (std::int64_t i = 0; i < n; ++i) largest = values[i] > largest ? values[i] : largest;
-      }
-      result[row] = largest;
-    }
+    for (std::int64_t row = begin; row < end; ++row) result[row] = largest_of(x + row * width, width);
   });
-}
-
-/// e = exp(logits - shift) of one row; returns the sum of e before it is rounded to storage.
-template <class T>
-Accumulation<T> exponentials(const T* logits, std::int64_t width, Accumulation<T> shift, T* e) {
-  using A = Accumulation<T>;
-  Reader<T> reader;
-  Writer<T> writer;
-  A sum = 0;
-  for (std::int64_t at = 0; at < width; at += k_chunk) {
-    const std::int64_t n = std::min(k_chunk, width - at);
-    const A* const from = reader(logits + at, n);
-    A* const to = writer(offset(e, at));
-#pragma omp simd
-    for (std::int64_t i = 0; i < n; ++i) to[i] = exponential(from[i] - shift);
-    sum += sum_over<A>(
-        n, [](auto v) { return v; }, static_cast<const A*>(to));
-    writer.flush(offset(e, at), n);
-  }
-  return sum;
 }
 
 template <class T>

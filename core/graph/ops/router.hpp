@@ -22,7 +22,7 @@ extern const Op top_k;
 extern const Op take;       ///< scores ..e, choice ..k -> ..k
 extern const Op take_grad;  ///< d ..k, choice ..k -> ..e; attributes::Extent
 
-extern const Op normalise;       ///< x ..k -> factor · x ÷ Σ x; attributes::Factor
+extern const Op normalise;       ///< x ..k -> factor · x ÷ Σ x, 0 where Σ x is 0; attributes::Factor
 extern const Op normalise_grad;  ///< dy ..k, x ..k -> dx ..k; attributes::Factor
 
 /// choice sbk -> be: the share of a sequence's choices that went to each expert, times the number of experts (f of
