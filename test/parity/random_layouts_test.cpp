@@ -58,6 +58,22 @@ struct RandomCase {
   LayoutChoice layout;
 };
 
+void draw_experts(Draw& draw, ExpertConfig& e, LayoutChoice& layout) {
+  e.groups = draw.number(1, 2);
+  e.count = e.groups * draw.number(1, 4);
+  e.groups_per_token = draw.number(1, static_cast<int>(e.groups));
+  e.per_token = draw.number(1, static_cast<int>(e.count / e.groups * e.groups_per_token));
+  e.ffn = draw.number(1, 12);
+  e.shared_ffn = draw.chance(0.3) ? draw.number(1, 8) : 0;
+  e.interval = draw.number(1, 2);
+  e.score = draw.chance(0.3) ? RouterScore::sigmoid : RouterScore::softmax;
+  e.renormalise = draw.chance(0.6);
+  e.scale = draw.chance(0.3) ? 2.5 : 1;
+  e.aux_coefficient = draw.chance(0.7) ? 0.3 : 0;
+  e.z_coefficient = draw.chance(0.3) ? 0.1 : 0;
+  if (draw.chance(0.7)) layout.expert = draw.divisor_of(layout.tensor * layout.context * layout.data);
+}
+
 RandomCase draw_case(std::uint64_t seed) {
   Draw draw(seed);
   RandomCase c;
@@ -88,6 +104,7 @@ RandomCase draw_case(std::uint64_t seed) {
   m.qk_norm = draw.chance(0.3);
   m.tied = draw.chance(0.4);
   m.dropout = draw.chance(0.3) ? 0.2 : 0;
+  if (m.architecture == Architecture::llama && draw.chance(0.5)) draw_experts(draw, m.experts, l);
   s.micro_batch = draw.number(1, 3);
   s.global_batch = s.micro_batch * l.data * draw.number(1, 6);
   s.clip = draw.chance(0.5) ? 0.1 : 0;
@@ -96,13 +113,22 @@ RandomCase draw_case(std::uint64_t seed) {
   return c;
 }
 
+std::string describe(const ExpertConfig& e) {
+  if (e.count == 0) return "";
+  return fmt::format(", {} of {} experts of {}, {} of {} groups, every {}, shared {}, {}{} x {}, aux {} z {}",
+                     e.per_token, e.count, e.ffn, e.groups_per_token, e.groups, e.interval, e.shared_ffn,
+                     e.score == RouterScore::sigmoid ? "sigmoid" : "softmax", e.renormalise ? " renormalised" : "",
+                     e.scale, e.aux_coefficient, e.z_coefficient);
+}
+
 std::string describe(const RandomCase& c) {
   const ModelConfig& m = c.shape.model;
   return fmt::format(
-      "{}: {} layers {} hidden {} heads {}/{} ffn {} vocab {} sequence {}{}{}{} dropout {}, batch {} of {}",
-      name_of(c.layout), m.architecture == Architecture::gpt ? "gpt" : "llama", m.layers, m.hidden, m.heads, m.kv_heads,
-      m.ffn, m.vocab, m.sequence, m.biases ? " biases" : "", m.qk_norm ? " qk_norm" : "", m.tied ? " tied" : "",
-      m.dropout, c.shape.global_batch, c.shape.micro_batch);
+             "{}: {} layers {} hidden {} heads {}/{} ffn {} vocab {} sequence {}{}{}{} dropout {}, batch {} of {}",
+             name_of(c.layout), m.architecture == Architecture::gpt ? "gpt" : "llama", m.layers, m.hidden, m.heads,
+             m.kv_heads, m.ffn, m.vocab, m.sequence, m.biases ? " biases" : "", m.qk_norm ? " qk_norm" : "",
+             m.tied ? " tied" : "", m.dropout, c.shape.global_batch, c.shape.micro_batch) +
+         describe(m.experts);
 }
 
 /// A reason of refusal without its numbers.

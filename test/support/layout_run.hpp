@@ -18,10 +18,11 @@ namespace tessera::testing_support {
 
 /// How ranks share the work. `context_strategy` and `schedule` are names of modules.
 struct LayoutChoice {
-  int tensor = 1, context = 1, data = 1, pipeline = 1, chunks = 1, expert = 1;
+  int tensor = 1, context = 1, data = 1, pipeline = 1, chunks = 1;
   bool sequence = false;
   std::string context_strategy = "allgather";
   std::string schedule = "one_f_one_b";
+  int expert = 1;
 
   int ranks() const { return tensor * context * data * pipeline; }
 };
