@@ -13,6 +13,26 @@ std::int64_t default_ffn(Architecture architecture, std::int64_t hidden) {
   return (8 * hidden / 3 + 63) / 64 * 64;
 }
 
+ExpertConfig expert_config(const Settings& settings) {
+  ExpertConfig experts;
+  experts.count = settings.get<std::int64_t>("model.experts");
+  if (experts.count == 0) return experts;
+  experts.per_token = settings.get<std::int64_t>("model.experts_per_token");
+  experts.ffn = settings.get<std::int64_t>("model.expert_ffn");
+  experts.shared_ffn = settings.get<std::int64_t>("model.shared_expert_ffn");
+  experts.interval = settings.get<std::int64_t>("model.expert_interval");
+  experts.score = settings.get<std::string>("model.router_score") == "sigmoid" ? RouterScore::sigmoid
+                                                                               : RouterScore::softmax;
+  experts.renormalise = settings.get<bool>("model.router_renormalise");
+  experts.scale = settings.get<double>("model.router_scale");
+  experts.groups = settings.get<std::int64_t>("model.expert_groups");
+  experts.groups_per_token = settings.get<std::int64_t>("model.expert_groups_per_token");
+  experts.aux_coefficient = settings.get<double>("model.aux_coefficient");
+  experts.z_coefficient = settings.get<double>("model.z_coefficient");
+  experts.capacity = settings.get<double>("model.expert_capacity");
+  return experts;
+}
+
 }  // namespace
 
 ModelConfig model_config(const Settings& settings, std::int64_t data_vocab) {
@@ -34,8 +54,7 @@ ModelConfig model_config(const Settings& settings, std::int64_t data_vocab) {
   model.norm_epsilon = settings.get<double>("model.norm_epsilon");
   if (model.architecture == Architecture::llama) model.rope_theta = settings.get<double>("model.rope_theta");
   model.dropout = settings.get<double>("model.dropout");
-  if (settings.get<std::int64_t>("model.experts") > 0)
-    throw Error(ErrorKind::configuration, "model.experts: this version has no experts", "set model.experts = 0");
+  model.experts = expert_config(settings);
   validate(model);
   if (data_vocab > model.vocab)
     throw Error(ErrorKind::configuration,
