@@ -64,23 +64,22 @@ class RefusalTest(training.TrainingTest):
 
     def test_b12_what_this_version_does_not_do(self):
         self.refuse(["--train.precision: train.precision = bf16: this version has only fp32, fp64",
-                     "--model.experts: model.experts = 4: this version has only 0",
                      "--zero.stage: zero.stage is not used, since strategy.data is data_parallel",
                      "--offload.path: offload.path is not used, since offload.name is none",
                      "--checkpoint.async: checkpoint.async = on: this version has only off"],
-                    train__precision="bf16", model__experts=4, zero__stage=2, offload__path="somewhere",
+                    train__precision="bf16", zero__stage=2, offload__path="somewhere",
                     checkpoint__async="on")
 
     def test_b12_everything_at_once(self):
         outcome = self.refuse(["the configuration has 10 problems", "unknown key model.hiden", "zero.stage is not used",
                                "train.steps must be an integer, not 'many'", "train.global_batch = 7",
-                               "model.heads = 64 is not a multiple of model.kv_heads = 7", "model.experts = 4",
+                               "model.heads = 64 is not a multiple of model.kv_heads = 7", "train.precision = bf16",
                                "there is no module optimizer/adamv", "there is no module strategy/unknown",
                                "train.eval_interval is set, but there is nothing to evaluate on",
                                "data.train is not set"],
                               optimizer__name="adamv", strategy__data="unknown", train__eval_interval=1, data__train="",
                               model__hiden=3, zero__stage=1, train__steps="many", train__global_batch=7,
-                              model__kv_heads=7, model__experts=4)
+                              model__kv_heads=7, train__precision="bf16")
         self.assertEqual(outcome.err.count("tessera: error:"), 1, outcome)
 
     def test_b12_a_module_that_is_not_there_is_not_found(self):
