@@ -63,7 +63,7 @@ struct RowProduct {
   RowProduct(const Tensor& rows, const Tensor& weight)
       : in(width_of(rows)),
         out(weight.shape[weight_read == Read::transposed ? 1 : 2]),
-        columns(std::min(out, k_block_columns)),
+        columns(std::clamp<std::int64_t>(out, 1, k_block_columns)),
         scratch(rows, in, columns,
                 gemm_workspace<T, T>(std::min(rows.shape[1] * rows.shape[2], k_block_rows), columns, in, 1)) {}
 
@@ -135,7 +135,7 @@ struct WeightProduct {
   WeightProduct(const Tensor& d, const Tensor& x)
       : in(width_of(x)),
         out(width_of(d)),
-        rows(std::min(out, k_block_columns)),
+        rows(std::clamp<std::int64_t>(out, 1, k_block_columns)),
         scratch(d, rows, in, gemm_workspace<T, A>(rows, in, std::min(d.shape[1] * d.shape[2], k_block_rows), 1)) {}
 
   static std::int64_t workspace(std::span<const Tensor> tensors, std::span<const Tensor>, const Attributes&,
