@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The tiny dense model in every layout of up to eight ranks: loss, norm and every gradient are those of one rank.
+// The tiny dense model, and the tiny mixture of experts, in every layout of up to eight ranks: loss, norm and every
+// gradient are those of one rank.
 #include <gtest/gtest.h>
 
 #include <fmt/core.h>
@@ -33,9 +34,15 @@ TrainingShape shape_for(const LayoutChoice& layout) {
   return shape;
 }
 
+TrainingShape shape_with_experts(const LayoutChoice& layout) {
+  TrainingShape shape = shape_for(layout);
+  shape.model.experts = {.count = 4, .ffn = 96};
+  return shape;
+}
+
 const TrainingResult& one_rank(const TrainingShape& shape) {
-  static std::map<std::pair<std::int64_t, std::int64_t>, TrainingResult> made;
-  const auto key = std::pair(shape.model.layers, shape.model.kv_heads);
+  static std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, TrainingResult> made;
+  const auto key = std::tuple(shape.model.layers, shape.model.kv_heads, shape.model.experts.count);
   if (!made.contains(key)) made.emplace(key, train_layout(shape, {}));
   return made.at(key);
 }
@@ -66,12 +73,12 @@ using Sizes = std::tuple<int, int, int>;
 
 class LayoutsTest : public testing::TestWithParam<Sizes> {};
 
-TEST_P(LayoutsTest, TrainAsOneRankDoes) {
-  const auto [tensor, context, stages] = GetParam();
+/// Trains in every layout and compares with one rank; layouts that are refused are counted by reason.
+void compare_all(const std::vector<LayoutChoice>& layouts, TrainingShape (*shape_of)(const LayoutChoice&)) {
   int compared = 0;
   std::map<std::string, int> refused;
-  for (const LayoutChoice& layout : layouts_of(tensor, context, stages)) {
-    const TrainingShape shape = shape_for(layout);
+  for (const LayoutChoice& layout : layouts) {
+    const TrainingShape shape = shape_of(layout);
     try {
       const TrainingResult result = train_layout(shape, layout);
       EXPECT_EQ(difference(result, one_rank(shape)), "") << name_of(layout);
@@ -83,8 +90,26 @@ TEST_P(LayoutsTest, TrainAsOneRankDoes) {
   }
   fmt::print("{} layouts compared\n", compared);
   for (const auto& [reason, count] : refused) fmt::print("{} refused: {}\n", count, reason);
-  RecordProperty("compared", compared);
+  testing::Test::RecordProperty("compared", compared);
   EXPECT_GT(compared, 0);
+}
+
+TEST_P(LayoutsTest, TrainAsOneRankDoes) {
+  const auto [tensor, context, stages] = GetParam();
+  compare_all(layouts_of(tensor, context, stages), shape_for);
+}
+
+/// The tiny mixture of experts over every number of expert ranks.
+TEST_P(LayoutsTest, TrainExpertsAsOneRankDoes) {
+  const auto [tensor, context, stages] = GetParam();
+  std::vector<LayoutChoice> layouts;
+  for (LayoutChoice layout : layouts_of(tensor, context, stages))
+    for (int expert = 1; expert <= layout.tensor * layout.context * layout.data; expert *= 2) {
+      if (layout.schedule != "interleaved" && layout.chunks > 1) continue;
+      layout.expert = expert;
+      layouts.push_back(layout);
+    }
+  compare_all(layouts, shape_with_experts);
 }
 
 std::vector<Sizes> sizes() {
