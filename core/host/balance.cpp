@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "core/base/op_attributes.hpp"
+#include "core/host/choices.hpp"
 #include "core/host/dispatch.hpp"
 #include "core/host/exponentials.hpp"
 #include "core/host/host_device.hpp"
@@ -31,6 +32,7 @@ void expert_share(const KernelCall& call) {
   const auto rule = call.attributes.as<attributes::ExpertShare>();
   const auto* const choice = call.in[0].as<const std::int32_t>();
   auto* const share = call.out[0].as<double>();
+  check_below("expert", call.in[0], experts);
   const double each = static_cast<double>(experts) / static_cast<double>(k * rule.sequence);
   parallel_ranges(threads_of(call.stream), batch, tokens * k, [&](std::int64_t begin, std::int64_t end) {
     std::fill(share + begin * experts, share + end * experts, 0.0);

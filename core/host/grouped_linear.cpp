@@ -4,6 +4,7 @@
 // grouped_linear: y = x wᵀ for every expert's own rows and matrix w [out, in], and its two gradients. The rows of an
 // expert come in parts; they are multiplied together, in blocks. How an expert's product is cut follows from shapes and
 // counts alone, so any number of threads gives the same bits.
+#include "core/host/choices.hpp"
 #include "core/host/expert_blocks.hpp"
 #include "core/host/gemm.hpp"
 #include "core/host/host_device.hpp"
@@ -78,6 +79,7 @@ struct RowProduct {
     const std::int64_t experts = rows.shape[0], row_blocks = blocks_of(rows.shape[1] * rows.shape[2], k_block_rows);
     const std::int64_t column_blocks = blocks_of(product.out, product.columns);
     const int threads = threads_of(call.stream);
+    check_below("rows of an expert:", call.in[2], rows.shape[2] + 1);
     clear_behind_counts(call);
     parallel_parts(threads, experts * row_blocks * column_blocks, [&](std::int64_t part, int thread) {
       const LiveRows live(call.in[2], rows.shape[2], part / column_blocks / row_blocks);
@@ -146,6 +148,7 @@ struct WeightProduct {
   static void run(const KernelCall& call) {
     const WeightProduct product(call.in[0], call.in[1]);
     const std::int64_t row_blocks = blocks_of(product.out, product.rows);
+    check_below("rows of an expert:", call.in[2], call.in[0].shape[2] + 1);
     parallel_parts(threads_of(call.stream), call.in[0].shape[0] * row_blocks, [&](std::int64_t part, int thread) {
       product.block(call, part / row_blocks, part % row_blocks * product.rows,
                     product.scratch.of_thread(call.workspace, thread));

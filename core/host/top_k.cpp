@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "core/base/op_attributes.hpp"
+#include "core/host/choices.hpp"
 #include "core/host/host_device.hpp"
 #include "core/host/kernels.hpp"
 #include "core/host/rows.hpp"
@@ -99,6 +100,7 @@ void take(const KernelCall& call) {
   const T* const scores = call.in[0].as<const T>();
   const auto* const choice = call.in[1].as<const std::int32_t>();
   T* const taken = call.out[0].as<T>();
+  check_below("expert", call.in[1], width);
   parallel_ranges(threads_of(call.stream), rows, k, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t row = begin; row < end; ++row)
       for (std::int64_t i = row * k; i < (row + 1) * k; ++i) taken[i] = scores[row * width + choice[i]];
@@ -111,6 +113,7 @@ void take_grad(const KernelCall& call) {
   const T* const d = call.in[0].as<const T>();
   const auto* const choice = call.in[1].as<const std::int32_t>();
   T* const gradient = call.out[0].as<T>();
+  check_below("expert", call.in[1], width);
   parallel_ranges(threads_of(call.stream), rows, width, [&](std::int64_t begin, std::int64_t end) {
     std::fill(gradient + begin * width, gradient + end * width, narrow<T>(0));
     for (std::int64_t row = begin; row < end; ++row)

@@ -27,13 +27,15 @@ double grouped_flops(const CostArgs& args) {
 const Op grouped_linear{.name = "grouped_linear",
                         .labels = "epci, eoi*, ep -> epco",
                         .sum = "i",
+                        .whole = "c",
                         .gradient = grouped_linear_gradient,
                         .flops = grouped_flops};
 const Op grouped_linear_dx{
-    .name = "grouped_linear_dx", .labels = "epco, eoi*, ep -> epci", .sum = "o", .flops = grouped_flops};
+    .name = "grouped_linear_dx", .labels = "epco, eoi*, ep -> epci", .sum = "o", .whole = "c", .flops = grouped_flops};
 const Op grouped_linear_dw{.name = "grouped_linear_dw",
                            .labels = "epco, epci, ep -> eoi~",
-                           .sum = "pc",
+                           .sum = "p",
+                           .whole = "c",
                            .accumulates = "0",
                            .flops = grouped_flops};
 

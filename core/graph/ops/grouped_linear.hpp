@@ -10,8 +10,8 @@
 
 namespace tessera::ops {
 
-/// rows epci, weight eoi, counts i32 ep -> epco. Only the first `counts` rows of each part are read; what comes out
-/// behind them is zero.
+/// rows epci, weight eoi, counts i32 ep -> epco. Only the first `counts` rows of each part are read, so c stays whole;
+/// what comes out behind them is zero.
 extern const Op grouped_linear;
 extern const Op grouped_linear_dx;  ///< d epco, weight eoi, counts ep -> epci
 extern const Op grouped_linear_dw;  ///< d epco, rows epci, counts ep -> eoi

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/base/op_attributes.hpp"
-#include "core/graph/label_rule.hpp"
 #include "core/graph/ops/add.hpp"
 #include "core/graph/ops/attention.hpp"
 #include "core/graph/ops/bias.hpp"
@@ -22,6 +21,7 @@
 #include "core/graph/ops/rope.hpp"
 #include "core/graph/ops/step.hpp"
 #include "core/graph/ops/swiglu.hpp"
+#include "test/unit/graph/op_operands.hpp"
 
 namespace tessera::test {
 namespace {
@@ -31,33 +31,27 @@ std::uint64_t next_seed() {
   return ++seed;
 }
 
+}  // namespace
+
 Operand floats(const Shape& shape) {
   return {{shape, DType::f64}, random_values(next_seed(), shape.count())};
 }
 
-/// Away from zero: for what is divided by.
 Operand positive(const Shape& shape) {
   Operand operand = floats(shape);
   for (double& x : operand.values) x = 1.5 + x;
   return operand;
 }
 
-Operand integers(const Shape& shape, std::int64_t high, DType dtype = DType::i32) {
+Operand integers(const Shape& shape, std::int64_t high, DType dtype) {
   return {{shape, dtype}, random_integers(next_seed(), shape.count(), 0, high)};
 }
 
-const Operand k_no_operand{k_absent, {}};
+namespace {
 
-/// Tokens [s, b], a feature dim h and another o.
-struct Extents {
-  std::int64_t s, b, h, o;
-  Shape tokens() const { return {s, b}; }
-  Shape with(std::int64_t features) const { return {s, b, features}; }
-};
+constexpr TokenExtents k_extents[] = {{5, 3, 4, 7}, {1, 2, 3, 6}, {6, 1, 8, 1}};
 
-constexpr Extents k_extents[] = {{5, 3, 4, 7}, {1, 2, 3, 6}, {6, 1, 8, 1}};
-
-void add_linear_cases(std::vector<OpCase>& cases, const Extents& e) {
+void add_linear_cases(std::vector<OpCase>& cases, const TokenExtents& e) {
   cases.push_back(make_case(ops::linear, {floats(e.with(e.h)), floats({e.o, e.h})}));
   cases.push_back(make_case(ops::linear_dx, {floats(e.with(e.o)), floats({e.o, e.h})}));
   cases.push_back(make_case(ops::linear_dw, {floats(e.with(e.o)), floats(e.with(e.h))}));
@@ -67,7 +61,7 @@ void add_linear_cases(std::vector<OpCase>& cases, const Extents& e) {
   cases.push_back(make_case(ops::accumulate, {floats(e.with(e.h))}));
 }
 
-void add_table_cases(std::vector<OpCase>& cases, const Extents& e) {
+void add_table_cases(std::vector<OpCase>& cases, const TokenExtents& e) {
   const std::int64_t vocabulary = e.o;
   cases.push_back(make_case(ops::embed, {floats({vocabulary, e.h}), integers(e.tokens(), vocabulary)}));
   cases.push_back(make_case(ops::embed_grad, {floats(e.with(e.h)), integers(e.tokens(), vocabulary)},
@@ -86,7 +80,7 @@ void add_norm_cases(std::vector<OpCase>& cases, const Shape& shape) {
   cases.push_back(make_case(ops::layer_norm_grad, {floats(shape), x, statistics[1], statistics[2], gain}));
 }
 
-void add_elementwise_cases(std::vector<OpCase>& cases, const Extents& e) {
+void add_elementwise_cases(std::vector<OpCase>& cases, const TokenExtents& e) {
   const Shape shape = e.with(e.h);
   cases.push_back(make_case(ops::swiglu, {floats(shape), floats(shape)}));
   cases.push_back(make_case(ops::swiglu_grad, {floats(shape), floats(shape), floats(shape)}));
@@ -100,7 +94,7 @@ void add_elementwise_cases(std::vector<OpCase>& cases, const Extents& e) {
 }
 
 /// Query heads n, key heads m.
-void add_head_cases(std::vector<OpCase>& cases, const Extents& e, std::int64_t n, std::int64_t d) {
+void add_head_cases(std::vector<OpCase>& cases, const TokenExtents& e, std::int64_t n, std::int64_t d) {
   const Attributes record = Attributes::of(attributes::Heads{d});
   cases.push_back(make_case(ops::split_heads, {floats(e.with(n * d))}, record));
   cases.push_back(make_case(ops::merge_heads, {floats({e.s, e.b, n, d})}, record));
@@ -151,7 +145,7 @@ void add_merge_cases(std::vector<OpCase>& cases, const Shape& shape) {
   }
 }
 
-void add_loss_cases(std::vector<OpCase>& cases, const Extents& e) {
+void add_loss_cases(std::vector<OpCase>& cases, const TokenExtents& e) {
   const Shape tokens = e.tokens(), logits = e.with(e.o);
   const Operand targets = integers(tokens, e.o);
   cases.push_back(make_case(ops::row_max, {floats(logits)}));
@@ -164,7 +158,7 @@ void add_loss_cases(std::vector<OpCase>& cases, const Extents& e) {
   cases.push_back(make_case(ops::spread, {floats({}), floats(tokens)}));
 }
 
-void add_step_cases(std::vector<OpCase>& cases, const Extents& e) {
+void add_step_cases(std::vector<OpCase>& cases, const TokenExtents& e) {
   cases.push_back(make_case(ops::total, {floats(e.tokens())}));
   cases.push_back(make_case(ops::sum_squares, {floats({e.s, e.o})}));
   cases.push_back(make_case(ops::loss_seed, {positive({})}));
@@ -174,7 +168,7 @@ void add_step_cases(std::vector<OpCase>& cases, const Extents& e) {
 
 std::vector<OpCase> make_cases() {
   std::vector<OpCase> cases;
-  for (const Extents& e : k_extents) {
+  for (const TokenExtents& e : k_extents) {
     add_linear_cases(cases, e);
     add_table_cases(cases, e);
     add_norm_cases(cases, e.with(e.h));
@@ -189,6 +183,7 @@ std::vector<OpCase> make_cases() {
   add_head_cases(cases, {5, 3, 0, 0}, 4, 2);
   add_head_cases(cases, {3, 2, 0, 0}, 6, 4);
   add_head_cases(cases, {2, 1, 0, 0}, 3, 2);
+  add_mixture_cases(cases);
   add_merge_cases(cases, {5, 3, 4, 2});
   add_merge_cases(cases, {6, 1, 2, 3});
   add_attention_cases(cases, 5, 5, 3, 4, 4);

@@ -70,11 +70,16 @@ TEST(OpPowerTest, EveryPartialOutputIsNeeded) {
   const std::map<std::string_view, std::string> expected{{"accumulate", "0"},
                                                          {"add", "0"},
                                                          {"attention_grad", "12"},
+                                                         {"balance_loss", "0"},
                                                          {"bias_grad", "0"},
                                                          {"dropout", "0"},
                                                          {"embed", "0"},
                                                          {"embed_grad", "0"},
+                                                         {"expert_share", "0"},
                                                          {"gelu_grad", "0"},
+                                                         {"grouped_linear", "0"},
+                                                         {"grouped_linear_dw", "0"},
+                                                         {"grouped_linear_dx", "0"},
                                                          {"layer_norm_grad", "012"},
                                                          {"linear", "0"},
                                                          {"linear_dw", "0"},
@@ -82,15 +87,22 @@ TEST(OpPowerTest, EveryPartialOutputIsNeeded) {
                                                          {"lse_merge_grad", "0123"},
                                                          {"masked_sum", "0"},
                                                          {"merge_heads", "0"},
+                                                         {"normalise_grad", "0"},
                                                          {"rms_norm_grad", "01"},
                                                          {"rope", "0"},
+                                                         {"row_dot", "0"},
                                                          {"row_max", "0"},
+                                                         {"sequence_mean", "0"},
+                                                         {"sigmoid_grad", "0"},
+                                                         {"softmax_grad", "0"},
                                                          {"softmax_sums", "12"},
                                                          {"split_heads", "0"},
                                                          {"sum_squares", "0"},
                                                          {"swiglu_grad", "01"},
+                                                         {"take_grad", "0"},
                                                          {"token_loss_grad", "01"},
-                                                         {"total", "0"}};
+                                                         {"total", "0"},
+                                                         {"z_loss", "0"}};
   std::map<std::string_view, std::string> caught;
   for (const Op* op : all_ops()) {
     for (std::size_t o = 0; o < first_case(*op).out.size(); ++o) {
@@ -118,8 +130,23 @@ TEST(OpPowerTest, EveryDeclarationIsNeeded) {
 }
 
 /// Inputs by digit in which an op is linear on its own, so that they could pass partial values though they do not.
-const std::map<std::string_view, std::string_view> k_linear_inputs{
-    {"linear", "0"}, {"linear_dw", "1"}, {"masked_sum", "01"}, {"spread", "01"}, {"swiglu", "1"}, {"total", "0"}};
+const std::map<std::string_view, std::string_view> k_linear_inputs{{"balance_loss", "0"},
+                                                                   {"balance_loss_grad", "01"},
+                                                                   {"grouped_linear", "0"},
+                                                                   {"grouped_linear_dw", "01"},
+                                                                   {"grouped_linear_dx", "0"},
+                                                                   {"linear", "0"},
+                                                                   {"linear_dw", "1"},
+                                                                   {"masked_sum", "01"},
+                                                                   {"row_dot", "01"},
+                                                                   {"row_scale", "01"},
+                                                                   {"sequence_mean", "0"},
+                                                                   {"sequence_mean_grad", "0"},
+                                                                   {"spread", "01"},
+                                                                   {"swiglu", "1"},
+                                                                   {"take", "0"},
+                                                                   {"total", "0"},
+                                                                   {"z_loss_grad", "0"}};
 
 /// Partial inputs pass where the op is linear in them, and nowhere else.
 TEST(OpPowerTest, PassingPartialInputsThatMustNotIsSeen) {
