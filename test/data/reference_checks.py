@@ -25,7 +25,7 @@ def check_finite_differences():
     """Central differences (step 1e-5, error of order 1e-10) at three entries of every field of layer 1 or none."""
     for name, model in models.MODELS.items():
         parameters = models.make_parameters(model, torch.float64)
-        models.Forward(model, parameters).loss(1).backward()
+        total_of(model, parameters).backward()
         norm = sum(p.grad.square().sum() for p in parameters.values()).sqrt().item()
         with torch.no_grad():
             for (field, layer), p in parameters.items():
@@ -35,16 +35,32 @@ def check_finite_differences():
                     probe_element(model, parameters, p, int(element), norm, f"{name} {field} {layer} {element}")
 
 
+def total_of(model, parameters):
+    forward = models.Forward(model, parameters)
+    return forward.total(forward.loss(1))
+
+
 def probe_element(model, parameters, p, element, norm, where):
     flat, step = p.view(-1), 1e-5
     middle = flat[element].item()
     flat[element] = middle + step
-    above = models.Forward(model, parameters).loss(1).item()
+    above = total_of(model, parameters).item()
     flat[element] = middle - step
-    below = models.Forward(model, parameters).loss(1).item()
+    below = total_of(model, parameters).item()
     flat[element] = middle
     difference, gradient = (above - below) / (2 * step), p.grad.view(-1)[element].item()
     check(abs(difference - gradient) < 1e-6 * abs(gradient) + 1e-8 * norm, f"{where}: {difference} against {gradient}")
+
+
+def check_auxiliary_loss():
+    """Shares [.5 .25 .25 0] and mean scores [.4 .3 .2 .1] of four experts give 1.3."""
+    model = models.Model("llama", ffn=1, kv_heads=1, biases=False, qk_norm=False, tied=False, experts=4)
+    scores = torch.tensor([[0.5, 0.4, 0.05, 0.05], [0.4, 0.2, 0.35, 0.05], [0.36, 0.34, 0.1, 0.2], [0.34, 0.26, 0.3, 0.1]],
+                          dtype=torch.float64)
+    forward = models.Forward(model, {})
+    choice = forward.choose(scores[None])
+    check(choice[0].tolist() == [[0, 1], [0, 2], [0, 1], [0, 2]], f"choice {choice}")
+    check(abs(forward.auxiliary.item() - 1.3) < 1e-12, f"auxiliary loss {forward.auxiliary}")
 
 
 def adamw_by_hand(w, gradients, lr, beta1, beta2, epsilon, decay):
@@ -92,6 +108,7 @@ def check_masks():
 def run_all(make_optimizer):
     check_generator()
     check_masks()
+    check_auxiliary_loss()
     check_adamw_closed_form()
     check_adamw_groups(make_optimizer)
     check_finite_differences()

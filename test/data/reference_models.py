@@ -27,6 +27,10 @@ class Model:
     sequence: int = formulas.SEQUENCE
     norm_epsilon: float = 1e-5
     rope_theta: float = 1e4
+    experts: int = 0  # 0: a feed-forward block instead
+    experts_per_token: int = 2
+    renormalise: bool = True
+    aux_coefficient: float = 1e-2
 
     @property
     def head_dim(self):
@@ -37,16 +41,27 @@ MODELS = {
     "llama_plain": Model("llama", ffn=176, kv_heads=2, biases=False, qk_norm=False, tied=False),
     "llama_varied": Model("llama", ffn=176, kv_heads=2, biases=True, qk_norm=True, tied=True),
     "gpt": Model("gpt", ffn=256, kv_heads=4, biases=True, qk_norm=False, tied=True),
+    "mixture_renormalised": Model("llama", ffn=96, kv_heads=2, biases=False, qk_norm=False, tied=False, experts=4),
+    "mixture_scored": Model("llama", ffn=96, kv_heads=2, biases=False, qk_norm=False, tied=False, experts=4,
+                            renormalise=False),
 }
 
 
 def matrices(model):
     """Field and [out, in] of the matrices of a layer."""
     h, kv, f = model.hidden, model.kv_heads * model.head_dim, model.ffn
+    attention = {"attention." + name: shape for name, shape in
+                 {"q": (h, h), "k": (kv, h), "v": (kv, h), "o": (h, h)}.items()}
+    if model.experts:
+        return attention
     gate = {"feed_forward.gate": (f, h)} if model.architecture == "llama" else {}
-    attention = {"q": (h, h), "k": (kv, h), "v": (kv, h), "o": (h, h)}
-    return {**{"attention." + name: shape for name, shape in attention.items()}, **gate,
-            "feed_forward.up": (f, h), "feed_forward.down": (h, f)}
+    return {**attention, **gate, "feed_forward.up": (f, h), "feed_forward.down": (h, f)}
+
+
+def expert_shapes(model):
+    """The router, and the matrices of all experts of a layer, stacked."""
+    n, h, f = model.experts, model.hidden, model.ffn
+    return {"router": (n, h), "experts.gate": (n, f, h), "experts.up": (n, f, h), "experts.down": (n, h, f)}
 
 
 def norm_shapes(model, field):
@@ -56,6 +71,8 @@ def norm_shapes(model, field):
 
 def layer_shapes(model):
     shapes = {**norm_shapes(model, "norm1"), **norm_shapes(model, "norm2"), **matrices(model)}
+    if model.experts:
+        shapes.update(expert_shapes(model))
     if model.biases:
         shapes.update({field + ".bias": shape[:1] for field, shape in matrices(model).items()})
     if model.qk_norm:
@@ -104,6 +121,8 @@ class Forward:
     def __init__(self, model, parameters):
         self.model = model
         self.p = parameters
+        self.auxiliary = 0.0  # what keeps experts balanced: a mean over sequences, summed over layers
+        self.margin = float("inf")  # between the last score that was chosen and the first that was not
 
     def linear(self, x, field, layer):
         y = x @ self.p[field, layer].T
@@ -141,6 +160,30 @@ class Forward:
             middle = F.gelu(up, approximate="tanh")
         return self.linear(middle, "feed_forward.down", layer)
 
+    def choose(self, scores):
+        """The best experts of every token; adds to the auxiliary loss (Fedus et al. 2021, per sequence)."""
+        best = scores.topk(self.model.experts_per_token + 1)
+        choice = best.indices[..., :-1]
+        self.margin = min(self.margin, (best.values[..., -2] - best.values[..., -1]).min().item())
+        share = F.one_hot(choice, self.model.experts).to(scores.dtype).mean((1, 2)) * self.model.experts
+        self.auxiliary = self.auxiliary + (share * scores.mean(1)).sum(-1).mean()
+        return choice
+
+    def experts(self, x, layer):
+        """Every token through the experts that its router scores best, each by its share."""
+        scores = (x @ self.p["router", layer].T).softmax(-1)
+        choice = self.choose(scores)
+        weights = scores.gather(-1, choice)
+        if self.model.renormalise:
+            weights = weights / weights.sum(-1, keepdim=True)
+        gate, up, down = (self.p["experts." + name, layer] for name in ("gate", "up", "down"))
+        y = torch.zeros_like(x)
+        for expert in range(self.model.experts):
+            of_expert = (weights * (choice == expert)).sum(-1, keepdim=True)
+            middle = F.silu(x @ gate[expert].T) * (x @ up[expert].T)
+            y = y + of_expert * (middle @ down[expert].T)
+        return y
+
     def logits(self, ids):
         """ids [b, s] -> [b, s, vocab]."""
         x = self.p["embedding", -1][ids]
@@ -148,7 +191,8 @@ class Forward:
             x = x + self.p["position_embedding", -1][: ids.shape[1]]
         for layer in range(self.model.layers):
             x = x + self.attention(self.norm(x, "norm1", layer), layer)
-            x = x + self.feed_forward(self.norm(x, "norm2", layer), layer)
+            block = self.experts if self.model.experts else self.feed_forward
+            x = x + block(self.norm(x, "norm2", layer), layer)
         table = self.p["embedding" if self.model.tied else "head", -1]
         return self.norm(x, "norm", -1) @ table.T
 
@@ -159,3 +203,7 @@ class Forward:
         logits = self.logits(ids[:, :-1])
         losses = F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="none")
         return (losses.double() * counted).sum() / counted.sum()
+
+    def total(self, loss):
+        """What is differentiated."""
+        return loss + self.model.aux_coefficient * self.auxiliary if self.model.experts else loss

@@ -20,8 +20,8 @@ OPTIMIZER = {"lr": 1e-3, "beta1": 0.9, "beta2": 0.95, "epsilon": 1e-8, "weight_d
 
 
 def make_optimizer(parameters):
-    """AdamW with decoupled decay of matrices and tables, none of gains and biases."""
-    groups = [{"params": [p for p in parameters.values() if p.dim() == 2], "weight_decay": OPTIMIZER["weight_decay"]},
+    """AdamW with decoupled decay of matrices (stacked ones too) and tables, none of gains and biases."""
+    groups = [{"params": [p for p in parameters.values() if p.dim() >= 2], "weight_decay": OPTIMIZER["weight_decay"]},
               {"params": [p for p in parameters.values() if p.dim() == 1], "weight_decay": 0.0}]
     return torch.optim.AdamW(groups, lr=OPTIMIZER["lr"], betas=(OPTIMIZER["beta1"], OPTIMIZER["beta2"]),
                              eps=OPTIMIZER["epsilon"], foreach=False)
@@ -51,12 +51,16 @@ def run(model, dtype, limit):
     """Returns the record of the steps, and the gradients of step 1."""
     parameters = models.make_parameters(model, dtype)
     optimizer = make_optimizer(parameters)
-    losses, norms, gradients = [], [], []
+    losses, norms, gradients, auxiliary = [], [], [], []
     for step in range(1, STEPS + 1):
         optimizer.zero_grad()
-        loss = models.Forward(model, parameters).loss(step)
-        loss.backward()
+        forward = models.Forward(model, parameters)
+        loss = forward.loss(step)
+        forward.total(loss).backward()
         losses.append(loss.item())
+        if model.experts:
+            auxiliary.append(forward.auxiliary.item())
+            checks.check(forward.margin > 1e-9, f"two experts score nearly alike: {forward.margin}")
         norms.append(gradient_norm(parameters))
         if step == 1:
             gradients = [gradient_record(*name, p.grad) for name, p in parameters.items()]
@@ -65,12 +69,15 @@ def run(model, dtype, limit):
         optimizer.step()
     final = [{"field": field, "layer": layer, "norm": p.detach().double().norm().item()}
              for (field, layer), p in parameters.items()]
-    return {"loss": losses, "grad_norm": norms, "parameter_norms": final}, gradients
+    mixture = {"auxiliary": auxiliary} if model.experts else {}
+    return {"loss": losses, **mixture, "grad_norm": norms, "parameter_norms": final}, gradients
 
 
 def model_record(name, model):
     record = {"parameters": sum(torch.Size(s).numel() for s in models.parameter_shapes(model).values())}
     for dtype_name, dtype in DTYPES.items():
+        if model.experts and dtype != torch.float64:
+            continue  # rounding may choose another expert, after which nothing is comparable
         record[dtype_name] = {}
         for clip_name, limit in CLIPS.items():
             record[dtype_name][clip_name], gradients = run(model, dtype, limit)

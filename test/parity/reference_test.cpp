@@ -42,6 +42,12 @@ ModelConfig model_of(const std::string& name) {
     model.ffn = 256;
     model.biases = model.tied = true;
   }
+  if (name.starts_with("mixture")) {
+    model.experts.count = 4;
+    model.experts.ffn = 96;
+    model.experts.renormalise = name == "mixture_renormalised";
+    model.experts.aux_coefficient = 1e-2;
+  }
   return model;
 }
 
@@ -136,6 +142,9 @@ std::vector<Case> cases() {
     for (std::int64_t micro : {1, 2, 3, 6, 12})
       if (24 % (ranks * micro) == 0)
         list.push_back({"llama_varied", DType::f64, 0.5, ranks, micro, ranks % 2 == 0 ? 4 : 1});
+  for (const char* model : {"mixture_renormalised", "mixture_scored"})
+    for (double clip : {0.0, 0.5}) list.push_back({model, DType::f64, clip, 1, 24});
+  for (int ranks : {2, 3, 4}) list.push_back({"mixture_renormalised", DType::f64, 0.5, ranks, ranks == 4 ? 2 : 4});
   for (int ranks : {2, 3, 4}) list.push_back({"gpt", DType::f32, 0.5, ranks, 2, 2});
   return list;
 }
