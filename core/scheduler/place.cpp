@@ -20,6 +20,20 @@ TokenDims token_dims(const Type& type) {
   }
 }
 
+/// Throws Error{configuration} where a layout names an axis twice: a strategy was named twice, or two do the same work.
+void check_axes_once(const Layout& layout, const Mesh& mesh, const std::string& name) {
+  AxisSet seen;
+  for (int dim = 0; dim < Shape::k_max_rank; ++dim)
+    for (AxisId axis : layout.splits(dim)) {
+      if (seen.has(axis))
+        throw Error(ErrorKind::configuration,
+                    fmt::format("two strategies split {} over {}", name, mesh.axis(axis).name),
+                    "name each strategy once, and one for each kind of parallelism: see strategy.data, "
+                    "strategy.context and strategy.extra");
+      seen = seen | AxisSet::of(axis);
+    }
+}
+
 class PlacePass {
  public:
   PlacePass(Placed& placed, Placer& placer, const Graph& logical, std::span<const Strategy* const> strategies,
@@ -42,6 +56,7 @@ class PlacePass {
     ValueInfo info = logical_[v];
     for (const Strategy* strategy : strategies_)
       strategy->place_input(info.name, token_dims(info.type), placer_.mesh(), info.layout);
+    check_axes_once(info.layout, placer_.mesh(), "input " + info.name);
     placed_.graph.inputs.push_back(placed_.graph.add_value(std::move(info)));
     placed_.values[v] = placed_.graph.inputs.back();
   }
@@ -50,6 +65,7 @@ class PlacePass {
     ValueInfo info = logical_[parameter.value];
     for (const Strategy* strategy : strategies_)
       strategy->place_parameter(parameter, info.type.shape, placer_.mesh(), info.layout);
+    check_axes_once(info.layout, placer_.mesh(), "parameter " + info.name);
     if (!chunks_.stages.empty()) info.home = home_of(parameter.value);
     const Value placed = placed_.graph.add_value(std::move(info));
     placed_.values[parameter.value] = placed;
