@@ -31,20 +31,48 @@ const std::vector<Option>& common_options() {
   return rows;
 }
 
+namespace {
+
+Option size(const char* name, const char* fallback, const char* text, double least, double most) {
+  return {.name = name, .type = OptionType::integer, .fallback = fallback, .text = text, .min = least, .max = most};
+}
+
+Option threads_option() {
+  return size("threads", "0", "gemm, experts: threads. 0: one, and then all cores of this process.", 0, k_most_threads);
+}
+
+std::vector<Option> products_of_gemm() {
+  return {size("tokens", "1024", "gemm: rows of activations in the products of GPT-2 124M.", 1, k_most_size),
+          size("m", "0", "gemm: one product C [m, n] = A [m, k] B [k, n] instead.", 0, k_most_size),
+          size("n", "0", "gemm: see m.", 0, k_most_size), size("k", "0", "gemm: see m.", 0, k_most_size)};
+}
+
+std::vector<Option> matrices_of_experts() {
+  return {size("hidden", "512", "experts: width of a token.", 1, k_most_size),
+          size("ffn", "1024", "experts: width of an expert.", 1, k_most_size)};
+}
+
+std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts) {
+  std::vector<Option> all = common_options();
+  all.push_back(threads_option());
+  for (const std::vector<Option>& part : parts) all.insert(all.end(), part.begin(), part.end());
+  return all;
+}
+
+}  // namespace
+
 const std::vector<Option>& gemm_options() {
-  static const std::vector<Option> rows = [] {
-    std::vector<Option> all = common_options();
-    const auto size = [&](const char* name, const char* fallback, const char* text, double least, double most) {
-      all.push_back(
-          {.name = name, .type = OptionType::integer, .fallback = fallback, .text = text, .min = least, .max = most});
-    };
-    size("threads", "0", "gemm: threads. 0: one, and then all cores of this process.", 0, k_most_threads);
-    size("tokens", "1024", "gemm: rows of activations in the products of GPT-2 124M.", 1, k_most_size);
-    size("m", "0", "gemm: one product C [m, n] = A [m, k] B [k, n] instead.", 0, k_most_size);
-    size("n", "0", "gemm: see m.", 0, k_most_size);
-    size("k", "0", "gemm: see m.", 0, k_most_size);
-    return all;
-  }();
+  static const std::vector<Option> rows = joined({products_of_gemm()});
+  return rows;
+}
+
+const std::vector<Option>& experts_options() {
+  static const std::vector<Option> rows = joined({matrices_of_experts()});
+  return rows;
+}
+
+const std::vector<Option>& all_options() {
+  static const std::vector<Option> rows = joined({products_of_gemm(), matrices_of_experts()});
   return rows;
 }
 

@@ -21,6 +21,10 @@ const std::vector<Option>& common_options();
 
 /// Those and the flags of `gemm`.
 const std::vector<Option>& gemm_options();
+/// Those and the flags of `experts`.
+const std::vector<Option>& experts_options();
+/// All of them, for the help text.
+const std::vector<Option>& all_options();
 
 /// Threads to measure with: one, and all that this process may use (or `--threads`).
 std::vector<int> thread_counts(const Settings& settings);

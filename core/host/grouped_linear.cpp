@@ -2,19 +2,25 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // grouped_linear: y = x wᵀ for every expert's own rows and matrix w [out, in], and its two gradients. The rows of an
-// expert come in parts; they are multiplied together, in blocks. How an expert's product is cut follows from shapes and
-// counts alone, so any number of threads gives the same bits.
+// expert come in parts; they are multiplied together, in blocks; few rows go a way of their own. How an expert's
+// product is cut and which way it goes follows from shapes and counts alone, so any number of threads gives the same
+// bits.
 #include "core/host/choices.hpp"
 #include "core/host/expert_blocks.hpp"
 #include "core/host/gemm.hpp"
 #include "core/host/host_device.hpp"
 #include "core/host/kernels.hpp"
+#include "core/host/narrow_product.hpp"
 #include "core/host/rows.hpp"
 
 namespace tessera::host {
 namespace {
 
 constexpr std::int64_t k_block_rows = 512, k_block_columns = 512;
+
+/// Rows up to which a product that is made for few is faster, and up to which our own sum over rows beats a library's;
+/// as measured (`tessera bench experts`).
+constexpr std::int64_t k_narrow_rows = 64, k_short_sum = 32;
 
 std::int64_t blocks_of(std::int64_t extent, std::int64_t block) {
   return (extent + block - 1) / block;
@@ -57,6 +63,8 @@ struct Scratch {
 /// The products with weights as they are (gradients of the input) or transposed (forward).
 template <class T, Read weight_read>
 struct RowProduct {
+  using Narrow = std::conditional_t<weight_read == Read::transposed, NarrowTransposed<T>, NarrowAsIs<T>>;
+
   std::int64_t in, out;  ///< widths of rows
   std::int64_t columns;  ///< of one block
   Scratch<T> scratch;
@@ -65,8 +73,7 @@ struct RowProduct {
       : in(width_of(rows)),
         out(weight.shape[weight_read == Read::transposed ? 1 : 2]),
         columns(std::clamp<std::int64_t>(out, 1, k_block_columns)),
-        scratch(rows, in, columns,
-                gemm_workspace<T, T>(std::min(rows.shape[1] * rows.shape[2], k_block_rows), columns, in, 1)) {}
+        scratch(rows, in, columns, product_bytes(rows.shape[1] * rows.shape[2], in, columns)) {}
 
   static std::int64_t workspace(std::span<const Tensor> tensors, std::span<const Tensor>, const Attributes&,
                                 int threads) {
@@ -99,19 +106,24 @@ struct RowProduct {
     const std::int64_t place = live.place_of(begin, end);
     T* const y = call.out[0].as<T>() + column;
     T* const result = place >= 0 ? y + place * out : scratch_part.second;
-    const bool transposed = weight_read == Read::transposed;
-    gemm(GemmCall<T, T>{.m = end - begin,
-                        .n = n,
-                        .k = in,
-                        .a = {x.data, x.stride},
-                        .b = {weight + (transposed ? column * in : column), transposed ? in : out, weight_read},
-                        .c = result,
-                        .c_stride = place >= 0 ? out : n},
-         scratch_part.product, 1);
+    constexpr bool transposed = weight_read == Read::transposed;
+    const MatrixView<T> w{weight + (transposed ? column * in : column), transposed ? in : out, weight_read};
+    const std::int64_t result_stride = place >= 0 ? out : n;
+    if (end - begin <= k_narrow_rows)
+      Narrow::run({end - begin, n, in, x.data, x.stride, w, result, result_stride},
+                  reinterpret_cast<Accumulation<T>*>(scratch_part.product.data()));
+    else
+      gemm(GemmCall<T, T>{end - begin, n, in, {x.data, x.stride}, w, result, result_stride}, scratch_part.product, 1);
     if (place >= 0) return;
     live.for_runs(begin, end, [&](std::int64_t row, std::int64_t to, std::int64_t count) {
       for (std::int64_t i = 0; i < count; ++i) std::copy_n(result + (row - begin + i) * n, n, y + (to + i) * out);
     });
+  }
+
+  static std::int64_t product_bytes(std::int64_t rows, std::int64_t in, std::int64_t columns) {
+    const std::int64_t narrow = Narrow::scratch_elements(std::min(rows, k_narrow_rows), columns, in);
+    return std::max(narrow * std::int64_t(sizeof(Accumulation<T>)),
+                    gemm_workspace<T, T>(std::min(rows, k_block_rows), columns, in, 1));
   }
 
   static void clear_behind_counts(const KernelCall& call) {
@@ -138,7 +150,7 @@ struct WeightProduct {
       : in(width_of(x)),
         out(width_of(d)),
         rows(std::clamp<std::int64_t>(out, 1, k_block_columns)),
-        scratch(d, rows, in, gemm_workspace<T, A>(rows, in, std::min(d.shape[1] * d.shape[2], k_block_rows), 1)) {}
+        scratch(d, rows, in, product_bytes(d.shape[1] * d.shape[2], rows, in)) {}
 
   static std::int64_t workspace(std::span<const Tensor> tensors, std::span<const Tensor>, const Attributes&,
                                 int threads) {
@@ -167,16 +179,24 @@ struct WeightProduct {
       const std::int64_t end = std::min(live.count(), begin + k_block_rows);
       const RowBlock<T> d(live, begin, end, call.in[0].as<const T>(), out, row, m, scratch_part.first);
       const RowBlock<T> x(live, begin, end, call.in[1].as<const T>(), in, 0, in, scratch_part.second);
-      gemm(GemmCall<T, A>{.m = m,
-                          .n = in,
-                          .k = end - begin,
-                          .a = {d.data, d.stride, Read::transposed},
-                          .b = {x.data, x.stride},
-                          .c = w,
-                          .c_stride = in,
-                          .result = begin > 0 || call.accumulates(0) ? Result::add : Result::assign},
-           scratch_part.product, 1);
+      const GemmCall<T, A> product{.m = m,
+                                   .n = in,
+                                   .k = end - begin,
+                                   .a = {d.data, d.stride, Read::transposed},
+                                   .b = {x.data, x.stride},
+                                   .c = w,
+                                   .c_stride = in,
+                                   .result = begin > 0 || call.accumulates(0) ? Result::add : Result::assign};
+      if (live.count() <= k_short_sum)
+        gemm_packed(product, scratch_part.product, 1);
+      else
+        gemm(product, scratch_part.product, 1);
     }
+  }
+
+  static std::int64_t product_bytes(std::int64_t depth, std::int64_t rows, std::int64_t in) {
+    return std::max(gemm_packed_workspace<T, A>(rows, in, std::min(depth, k_short_sum), 1),
+                    gemm_workspace<T, A>(rows, in, std::min(depth, k_block_rows), 1));
   }
 };
 

@@ -51,6 +51,19 @@ class BenchTest(program.ProgramTest):
         self.assertEqual(sizes["down dx"], (2, 3072, 768))
         self.assertEqual(sizes["head dw"], (50257, 768, 2))
 
+    def test_products_of_experts(self):
+        text, facts = self.bench("experts", "--hidden=8", "--ffn=16", "--threads=1", "--repetitions=5")
+        rows = facts["threads_1"]
+        self.assertEqual({(row["experts"], row["rows"], row["parts"]) for row in rows},
+                         {(8, 256, 1), (8, 256, 4), (8, 16, 1), (64, 16, 1), (64, 16, 4)})
+        self.assertEqual({row["op"] for row in rows}, {"grouped_linear", "grouped_linear_dx", "grouped_linear_dw"})
+        for row in rows:
+            flops = 2 * row["experts"] * row["rows"] * 8 * 16
+            self.assertAlmostEqual(row["gflops"] * row["milliseconds"] / (1e-6 * flops), 1, places=6)
+            self.assertLessEqual(row["ratio_least"], row["ratio"])
+        figure = re.fullmatch(r"FOM expert_ratio=([\d.]+) threads=1", text.splitlines()[-1])
+        self.assertAlmostEqual(float(figure.group(1)), min(row["ratio"] for row in rows), delta=0.001)
+
     def check_step(self, text, facts, ranks, samples):
         self.assertEqual((facts["ranks"], facts["tokens_per_step"]), (ranks, 32 * samples))
         seconds = facts["step_milliseconds"] / 1e3

@@ -123,6 +123,7 @@ class SizeTest(training.TrainingTest):
                           ["generate", "--checkpoint=x", f"--tokens={LARGEST}"]):
             self.run_program(*arguments, code=program.USAGE)
         self.run_program("bench", "gemm", "--m=1000000000", "--n=1000000000", "--k=3", code=RESOURCES)
+        self.run_program("bench", "experts", "--hidden=1000000000", "--ffn=1000000000", code=RESOURCES)
 
 
 class CommandTest(training.TrainingTest):

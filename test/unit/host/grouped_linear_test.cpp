@@ -102,36 +102,34 @@ TEST_P(GroupedLinear, WeightGradientIsOneProductPerExpertAndAccumulates) {
   });
 }
 
-/// What a row gives does not depend on the part in which it came, nor on how many others there are.
-TEST_P(GroupedLinear, RowsOfPartsAreThoseOfOnePart) {
+/// Few rows or many, in one part or several: the bits are those of a linear layer on the same rows.
+TEST_P(GroupedLinear, AnExpertIsALinearLayer) {
   if (dtype() == DType::f32) GTEST_SKIP() << "a library's products may differ with the number of rows";
-  const GroupedExtents apart{2, 3, 40, 530, 70}, together{2, 1, 120, 530, 70};
-  const Values few{3, 0, 9, 40, 1, 40};
-  const Values x = rows(8, apart, apart.in, few), w = random(9, 2 * 70 * 530);
-  Values joined(static_cast<std::size_t>(together.rows() * together.in), NAN);
-  std::vector<std::int64_t> from;  // of each row that is joined, by expert
-  for (std::int64_t expert = 0, to = 0; expert < 2; ++expert) {
-    to = expert * 120;
-    for (std::int64_t part = 0; part < 3; ++part)
-      for (std::int64_t row = 0; row < static_cast<std::int64_t>(few[static_cast<std::size_t>(expert * 3 + part)]);
-           ++row, ++to) {
-        const std::int64_t at = (expert * 3 + part) * 40 + row;
-        std::copy_n(x.begin() + at * apart.in, apart.in, joined.begin() + to * apart.in);
-        from.push_back(at);
-      }
-  }
-  const auto of = [&](const GroupedExtents& e, const Values& values, const Values& counts) {
-    return results_of({"grouped_linear",
-                       dtype(),
-                       {tensor(e, e.in, values), weights(e, w), tensor(e, counts)},
-                       {result(e, e.out)}})[0];
+  constexpr std::int64_t k_in = 530, k_out = 70, k_parts = 3, k_capacity = 40;
+  const auto expect_linear = [&](std::int64_t in, std::int64_t out, const char* grouped, const char* linear,
+                                 const Values& counts) {
+    const GroupedExtents e{1, k_parts, k_capacity, k_in, k_out};
+    const Values x = rows(8, e, in, counts), w = random(9, k_in * k_out);
+    Values joined;
+    for (const double value : x)
+      if (!std::isnan(value)) joined.push_back(value);
+    const std::int64_t live = static_cast<std::int64_t>(joined.size()) / in;
+    const Values y =
+        results_of({grouped, dtype(), {tensor(e, in, x), weights(e, w), tensor(e, counts)}, {result(e, out)}})[0];
+    const Values expected = results_of({linear,
+                                        dtype(),
+                                        {{dtype(), {live, 1, in}, joined}, {dtype(), {k_out, k_in}, w}},
+                                        {{dtype(), {live, 1, out}}}})[0];
+    Values found;
+    for (std::int64_t row = 0; row < e.rows(); ++row)
+      if (row % k_capacity < static_cast<std::int64_t>(counts[static_cast<std::size_t>(row / k_capacity)]))
+        found.insert(found.end(), y.begin() + row * out, y.begin() + (row + 1) * out);
+    EXPECT_EQ(found, expected) << grouped << " of " << live;
   };
-  const Values y = of(apart, x, few), z = of(together, joined, {12, 81});
-  for (std::int64_t row = 0; row < 93; ++row) {
-    const std::int64_t to = row < 12 ? row : 120 + row - 12;
-    for (std::int64_t o = 0; o < apart.out; ++o)
-      ASSERT_EQ(y[static_cast<std::size_t>(from[static_cast<std::size_t>(row)] * apart.out + o)],
-                z[static_cast<std::size_t>(to * apart.out + o)]);
+  for (const Values& counts : {Values{1, 0, 0}, Values{0, 12, 0}, Values{3, 0, 20}, Values{40, 24, 0},
+                               Values{40, 25, 0}, Values{40, 40, 40}}) {
+    expect_linear(k_in, k_out, "grouped_linear", "linear", counts);
+    expect_linear(k_out, k_in, "grouped_linear_dx", "linear_dx", counts);
   }
 }
 
