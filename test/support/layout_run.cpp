@@ -143,8 +143,10 @@ TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layo
 
 std::string difference(const TrainingResult& actual, const TrainingResult& expected) {
   std::string text;
+  // A step without valid tokens has a gradient of rounding alone, which is nothing beside that of the first step.
+  const double nothing = 1e-13 * expected.steps[0].gradient_norm;
   auto compare = [&](const std::string& what, double a, double e) {
-    if (!(std::abs(a - e) <= 1e-10 * std::abs(e))) text += fmt::format("{} {:.17g}, expected {:.17g}\n", what, a, e);
+    if (!(std::abs(a - e) <= 1e-10 * std::abs(e) + nothing)) text += fmt::format("{} {:.17g}, expected {:.17g}\n", what, a, e);
   };
   if (!actual.ranks_agree) text += "ranks report different outcomes\n";
   if (!actual.gradients.replicas_equal || !actual.weights.replicas_equal) text += "replicas differ\n";
