@@ -105,7 +105,7 @@ int generate(std::span<const std::string> arguments) {
   const Settings settings = read_flags_of(arguments);
   const auto self = make_self_communicator();
   const io::CheckpointReader reader =
-      open_checkpoint(settings.get<std::string>("checkpoint"), *self, io::Verify::sizes);
+      open_checkpoint(settings.get<std::string>("checkpoint"), *self, io::Verify::present);
   const RunState state = read_state(reader.state(), reader.folder().string() + "/state.json");
   const io::ByteTokenizer tokenizer;
   if (state.model.vocab < tokenizer.vocab_size())

@@ -130,7 +130,12 @@ void show(const Settings& settings, const std::string& name) {
 }
 
 void check(const Settings& settings, const std::string& file) {
-  if (!std::filesystem::exists(file)) throw Error(ErrorKind::not_found, fmt::format("there is no file {}", file));
+  std::error_code code;
+  if (!std::filesystem::exists(file, code)) throw Error(ErrorKind::not_found, fmt::format("there is no file {}", file));
+  const std::filesystem::path manifest = std::filesystem::path(file).replace_extension(".json");
+  if (!std::filesystem::exists(manifest, code))
+    throw Error(ErrorKind::not_found, fmt::format("{} is no module: it has no manifest {}", file, manifest.native()),
+                "A module is a library (.so) with a manifest (.json) of the same name beside it.");
   const ModuleRecord record = ModuleLoader::check(file);
   print(description(record), settings);
   if (record.state == ModuleState::refused)

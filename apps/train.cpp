@@ -71,6 +71,12 @@ class Hooks final : public TrainerHooks {
 
   void save(const Progress& progress) override { save_checkpoint(checkpoints_, engine_, progress); }
 
+  void not_saved(std::int64_t step) override {
+    if (ranks_.root())
+      log_warning("checkpoint",
+                  fmt::format("step {} is not saved: its loss is not finite; older checkpoints stay", step));
+  }
+
   bool stop_asked() override { return stops_.asked(); }
 
  private:

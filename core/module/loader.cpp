@@ -11,6 +11,7 @@
 #include "core/base/error.hpp"
 #include "core/base/log.hpp"
 #include "core/config/nearest.hpp"
+#include "core/module/elf_check.hpp"
 #include "core/module/handshake.hpp"
 
 namespace tessera {
@@ -37,6 +38,8 @@ ModuleRecord record_of(const std::filesystem::path& file) {
     return refused(std::move(manifest), error.what());
   }
   std::string fault = build_fault(manifest.abi_major, manifest.abi_minor, manifest.build_tag);
+  if (const std::string broken = elf_fault(manifest.library); fault.empty() && !broken.empty())
+    fault = "the library " + broken;
   if (!fault.empty())
     return refused(manifest, fmt::format("module {} ({}): {}", manifest.full_name(), manifest.library.string(), fault));
   return {.manifest = std::move(manifest)};

@@ -26,6 +26,8 @@ Compiled compile_generation(const ModelConfig& config, std::int64_t capacity, DT
 }  // namespace
 
 std::int32_t sample_token(std::span<const double> logits, const Sampling& sampling, std::uint64_t draw) {
+  if (!std::all_of(logits.begin(), logits.end(), [](double logit) { return std::isfinite(logit); }))
+    throw Error(ErrorKind::numerics, "the model gives values that are not finite", "Use an older checkpoint.");
   std::vector<std::int32_t> order(logits.size());
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](std::int32_t a, std::int32_t b) {

@@ -24,7 +24,8 @@ struct Sampling {
   std::uint64_t seed = 1;
 };
 
-/// The token drawn from `logits`; draw number `draw` of the seed, so that a text is reproducible.
+/// The token drawn from `logits`; draw number `draw` of the seed, so that a text is reproducible. Throws
+/// Error{numerics} when one is not finite.
 std::int32_t sample_token(std::span<const double> logits, const Sampling& sampling, std::uint64_t draw);
 
 class Generator {

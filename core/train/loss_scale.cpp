@@ -64,7 +64,7 @@ void check_skips(const LossScaleConfig& config, const LossScaleState& state) {
                   "its smallest value, {}",
                   state.skipped_at_floor, config.floor),
       "The weights no longer change. Resume from a checkpoint before the first of these steps with a lower "
-      "optimizer.lr or other data, or use train.precision = bf16.");
+      "optimizer.lr or other data.");
 }
 
 }  // namespace tessera

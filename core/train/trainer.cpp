@@ -3,7 +3,11 @@
 #include "core/train/trainer.hpp"
 
 #include <chrono>
+#include <cmath>
 
+#include <fmt/core.h>
+
+#include "core/base/error.hpp"
 #include "core/train/flops.hpp"
 
 namespace tessera {
@@ -27,6 +31,9 @@ class Loop {
       if (stop || due(args_.save_interval.value_or(0))) save();
       if (stop) return Ending::stopped;
     }
+    if (!std::isfinite(loss_))
+      throw Error(ErrorKind::numerics, fmt::format("the loss of the last step, {}, is not finite", progress_.step),
+                  "Resume from a checkpoint before that, with a lower optimizer.lr or other data.");
     save();
     return Ending::finished;
   }
@@ -36,6 +43,7 @@ class Loop {
 
   void save() {
     if (!args_.save_interval || saved_step_ == progress_.step) return;
+    if (!std::isfinite(loss_)) return hooks_.not_saved(progress_.step);
     hooks_.save(progress_);
     saved_step_ = progress_.step;
   }
@@ -56,7 +64,7 @@ class Loop {
     progress_.loss_scale = next_loss_scale(args_.loss_scale, progress_.loss_scale,
                                            outcome.skipped ? GradientRange::overflow : GradientRange::finite);
 
-    record.loss = outcome.loss;
+    record.loss = loss_ = outcome.loss;
     record.valid_tokens = outcome.tokens;
     record.grad_norm = outcome.gradient_norm;
     record.skipped = outcome.skipped;
@@ -87,6 +95,7 @@ class Loop {
   Progress& progress_;
   TrainerHooks& hooks_;
   std::optional<std::int64_t> saved_step_;
+  double loss_ = 0;  ///< of the last step
   TokenFlops flops_;
 };
 

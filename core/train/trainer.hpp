@@ -32,6 +32,8 @@ class TrainerHooks {
   virtual void stepped(const StepRecord& record) = 0;
   virtual void evaluated(std::int64_t step, const EvaluationOutcome& outcome) = 0;
   virtual void save(const Progress& progress) = 0;
+  /// A checkpoint was due after a step whose loss is not finite: it would only take the place of a sound one.
+  virtual void not_saved(std::int64_t step) = 0;
   /// Whether any rank was asked to stop; asked once a step and between the parts of an evaluation. Collective.
   virtual bool stop_asked() = 0;
 };
@@ -65,7 +67,8 @@ enum class Ending : std::uint8_t {
 };
 
 /// Trains from `progress` on and saves as save_interval says, no step twice; when asked to stop, saves (if anything is
-/// ever saved) and returns. Throws Error{numerics} as check_skips does.
+/// ever saved) and returns. A model whose loss is not finite is not saved. Throws Error{numerics} as check_skips does, and when the run ends
+/// with such a loss.
 Ending train(const TrainerArgs& args, Progress& progress, TrainerHooks& hooks);
 
 }  // namespace tessera

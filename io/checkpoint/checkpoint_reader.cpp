@@ -52,8 +52,9 @@ class Complaints {
 }  // namespace
 
 struct CheckpointReader::State {
-  void load(Communicator& ranks);
-  void open_files();
+  void load(Communicator& ranks, Verify verify);
+  void open_files(Verify verify);
+  const File& file(const std::string& name) const;
   void check_blocks(Communicator& ranks) const;
 
   std::filesystem::path folder;
@@ -62,7 +63,7 @@ struct CheckpointReader::State {
   std::map<std::string, File> files;
 };
 
-void CheckpointReader::State::load(Communicator& ranks) {
+void CheckpointReader::State::load(Communicator& ranks, Verify verify) {
   std::int64_t hash = 0;
   together(ranks, [&] {
     const std::filesystem::path path = folder / k_manifest_file;
@@ -84,11 +85,12 @@ void CheckpointReader::State::load(Communicator& ranks) {
                   "Wait until all nodes see the same content of the shared file system, or copy the checkpoint.");
     }
   }
-  together(ranks, [&] { open_files(); });
+  together(ranks, [&] { open_files(verify); });
 }
 
-void CheckpointReader::State::open_files() {
+void CheckpointReader::State::open_files(Verify verify) {
   for (const ManifestFile& entry : manifest.files) {
+    if (verify == Verify::present && !std::filesystem::exists(folder / entry.name)) continue;
     const auto opened = files.emplace(entry.name, File(folder / entry.name, Access::read)).first;
     const std::int64_t bytes = opened->second.size();
     if (bytes != entry.bytes) {
@@ -98,6 +100,12 @@ void CheckpointReader::State::open_files() {
     }
     if (entry.name == k_state_file) state = read_text(folder / entry.name, k_max_text_bytes);
   }
+}
+
+const File& CheckpointReader::State::file(const std::string& name) const {
+  const auto found = files.find(name);
+  if (found == files.end()) throw system_error("cannot open", folder / name, ENOENT);
+  return found->second;
 }
 
 void CheckpointReader::State::check_blocks(Communicator& ranks) const {
@@ -118,7 +126,7 @@ void CheckpointReader::State::check_blocks(Communicator& ranks) const {
 CheckpointReader::CheckpointReader(const std::filesystem::path& folder, Communicator& ranks, Verify verify)
     : state_(std::make_unique<State>()) {
   state_->folder = folder;
-  state_->load(ranks);
+  state_->load(ranks, verify);
   if (verify == Verify::full) state_->check_blocks(ranks);
 }
 
@@ -193,7 +201,7 @@ void CheckpointReader::read(int tensor, const Box& box, void* data, const Stride
   for_each_segment(box, strides, entry.segments, [&](std::size_t i, const Box& inside, std::int64_t offset) {
     const Segment& segment = entry.segments[i];
     const Shape shape = with_rows(entry.tensor.shape, segment.rows);
-    read_box({state_->files.at(segment.file), segment.offset, shape, size_of(entry.tensor.dtype)}, inside,
+    read_box({state_->file(segment.file), segment.offset, shape, size_of(entry.tensor.dtype)}, inside,
              static_cast<std::byte*>(data) + offset * size_of(entry.tensor.dtype), strides);
   });
 }

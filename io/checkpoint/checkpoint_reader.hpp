@@ -22,8 +22,9 @@
 namespace tessera::io {
 
 enum class Verify : std::uint8_t {
-  sizes,  ///< the manifest's own checksum, and the sizes of all files
-  full,   ///< also the checksum of every block; ranks share the reading
+  present,  ///< as `sizes`, but files may be missing: reading what lies in them is Error{not_found}
+  sizes,    ///< the manifest's own checksum, and the sizes of all files
+  full,     ///< also the checksum of every block; ranks share the reading
 };
 
 /// An open checkpoint, for any number of ranks. Reading is independent per rank.

@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/log.hpp"
 #include "io/log/json_text.hpp"
+#include "io/output.hpp"
 #include "io/text/line_reader.hpp"
 
 namespace tessera::io {
@@ -96,6 +98,11 @@ MetricsWriter& MetricsWriter::flag(std::string_view text, bool value) {
 
 void MetricsWriter::end() {
   line_.append("}\n");
+  if (!file_.exists()) {  // somebody removed it, or its folder: from here on there is one again
+    if (file_.path().has_parent_path()) make_folder(file_.path().parent_path());
+    file_ = File(file_.path(), Access::append);
+    log_warning("metrics", file_.path().native() + " was removed while the run goes on: a new one begins");
+  }
   file_.append(line_);
 }
 

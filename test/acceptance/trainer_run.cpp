@@ -24,6 +24,7 @@ class Recorder final : public TrainerHooks {
     log.evaluations.emplace_back(step, outcome);
   }
   void save(const Progress& progress) override { save_engine(run_.checkpoints, engine_, mesh_, world_, progress); }
+  void not_saved(std::int64_t step) override { ADD_FAILURE() << "step " << step << " was not saved"; }
   bool stop_asked() override { return run_.stop_after > 0 && log.records.back().step == run_.stop_after; }
 
   TrainerLog log;

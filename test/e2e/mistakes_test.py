@@ -15,7 +15,7 @@ import time
 import program
 import training
 
-RESOURCES, IO = 71, 74
+RESOURCES, IO, NUMERICS = 71, 74, 79
 LARGEST = 9223372036854775807
 MOST_SECONDS = 10
 
@@ -153,6 +153,69 @@ class CommandTest(training.TrainingTest):
             self.assertIn(f"tessera {verb} --help", outcome.err)
         for arguments in (["-h"], ["--help"], ["train", "-h"], ["prepare", "-h"]):
             self.assertIn("usage: tessera", self.run_program(*arguments).out)
+
+
+class MessageTest(training.TrainingTest):
+    """What is said names what is wrong."""
+
+    def alone(self, folder, code=program.DONE, **more):
+        return self.run_program("train", *training.flags(self.options(folder, **more)), code=code)
+
+    def test_data_that_are_too_short(self):
+        outcome = self.alone("run", code=program.DATA, model__sequence=1000000)
+        self.assertIn("a sample needs model.sequence + 1 = 1000001", outcome.err)
+        outcome = self.alone("run", code=program.NOT_FOUND, data__train=".")
+        self.assertIn("Name a file, not a folder.", outcome.err)
+
+    def test_a_loss_that_is_not_finite_is_never_saved(self):
+        diverging = {"optimizer.name": "sgd", "optimizer.lr": 1000, "optimizer.weight_decay": 1000,
+                     "model.dropout": 0}
+        options = self.options("run", train__steps=12, checkpoint__interval=1) | diverging
+        outcome = self.run_program("train", *training.flags(options), code=NUMERICS)
+        self.assertIn("the loss of the last step, 12, is not finite", outcome.err)
+        self.assertIn("lm loss: nan |", outcome.out)
+        losses = [line["loss"] for line in self.metrics("run")]
+        sound = losses.index("None")
+        self.assertEqual(len(self.checkpoints("run")), sound)
+        self.assertIn(f"step {sound + 1} is not saved: its loss is not finite", outcome.err)
+
+    def test_text_needs_the_model_only(self):
+        self.alone("run", train__steps=1)
+        checkpoint = self.folder / "run/checkpoints/step-00000001"
+        (checkpoint / "optimizer.h5").unlink()
+        self.run_program("generate", "--checkpoint", checkpoint, "--tokens=3")
+        self.run_program("train", *training.flags(self.options("other", train__steps=2, checkpoint__resume=checkpoint)),
+                         code=program.NOT_FOUND)
+        (checkpoint / "model.h5").unlink()
+        self.run_program("generate", "--checkpoint", checkpoint, "--tokens=3", code=program.NOT_FOUND)
+
+    def test_metrics_go_on_when_their_folder_is_removed(self):
+        options = training.flags(self.options("run", train__steps=1000000))
+        with subprocess.Popen([program.TESSERA, "train", *options], cwd=self.folder, stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE) as job:
+            for _ in range(2):
+                deadline = time.monotonic() + 30
+                while self.steps("run") < 2:
+                    self.assertLess(time.monotonic(), deadline, "no step was logged")
+                    time.sleep(0.02)
+                (self.folder / "run/metrics.jsonl").rename(self.folder / "moved.jsonl")
+                (self.folder / "moved.jsonl").unlink()
+            job.send_signal(signal.SIGUSR1)
+            _, err = job.communicate(timeout=program.SECONDS)
+        self.assertEqual(job.returncode, training.STOPPED)
+        self.assertIn(b"was removed while the run goes on", err)
+
+    def test_run_files_that_are_none(self):
+        self.write("empty.ini", "")
+        options = training.flags(self.options("run", train__steps=1))
+        self.run_program("train", "empty.ini", *options)
+        outcome = self.run_program("train", "train.h5", code=program.DATA)
+        self.assertIn("train.h5: this is no text", outcome.err)
+        self.write("many.ini", "x\n" * 1000)
+        outcome = self.run_program("train", "many.ini", code=program.CONFIGURATION)
+        self.assertIn("and 951 more", outcome.err)
+        outcome = self.run_program("train", *options, code=program.CONFIGURATION, environment={"TESSERA_TRAIN_STEPS": "3"})
+        self.assertIn("TESSERA_TRAIN_STEPS has no effect", outcome.err)
 
 
 class LostRunTest(training.TrainingTest):

@@ -74,6 +74,16 @@ class ModulesTest(program.ProgramTest):
         library.write_bytes(library.read_bytes()[:4000])
         outcome = self.run_program("modules", "check", "own/optimizer_lion.so", code=program.CONFIGURATION)
         self.assertIn("optimizer_lion.so", outcome.err)
+        (found,) = [m for m in self.listed("--module-path", "own") if m["state"] == "refused"]
+        self.assertIn("the library is cut short", found["reason"])
+        library.unlink()
+        (found,) = [m for m in self.listed("--module-path", "own") if m["state"] == "refused"]
+        self.assertIn("the library does not exist", found["reason"])
+
+    def test_a_file_without_a_manifest_is_no_module(self):
+        self.write("a.h5", "x")
+        outcome = self.run_program("modules", "check", "a.h5", code=program.NOT_FOUND)
+        self.assertIn("a.h5 is no module: it has no manifest a.json", outcome.err)
 
     def test_a_sound_one_is_checked_by_loading_it(self):
         outcome = self.run_program("modules", "check", self.built / "optimizer_adamw.json")

@@ -62,7 +62,7 @@ TEST(StepRecord, SmallAndUnknownNumbersStayReadable) {
   EXPECT_THAT(line, HasSubstr("(TFLOP/s/GPU): 0.0123 |"));
   EXPECT_THAT(line, HasSubstr("tokens-per-second-per-gpu: 1.5000 |"));
   EXPECT_THAT(line, HasSubstr("MFU (6N + causal attention): unknown |"));
-  EXPECT_THAT(line, HasSubstr("lm loss: NAN |"));
+  EXPECT_THAT(line, HasSubstr("lm loss: nan |"));
   EXPECT_THAT(line, HasSubstr("grad norm: inf |"));
 }
 
