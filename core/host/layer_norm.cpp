@@ -99,39 +99,30 @@ struct LayerNorm {
   }
 
   static void gradient(const KernelCall& call) {
-    const std::int64_t width = width_of(call.in[0]), rows = rows_of(call.in[0]), block_rows = rows_per_block(rows);
-    const std::int64_t blocks = row_blocks(rows);
+    const std::int64_t width = width_of(call.in[0]), rows = rows_of(call.in[0]);
     const T *const dy = call.in[0].as<const T>(), *const x = call.in[1].as<const T>();
     const A *const means = call.in[2].as<const A>(), *const rstds = call.in[3].as<const A>();
     const T* const gain = call.in[4].as<const T>();
-    A* const gain_partial = reinterpret_cast<A*>(call.workspace.data());
-    A* const bias_partial = gain_partial + blocks * width;
-    const bool parameters = call.out[1].data != nullptr || call.out[2].data != nullptr;
-    const int threads = threads_of(call.stream);
-    parallel_parts(threads, blocks, [&](std::int64_t block, int) {
-      std::fill_n(gain_partial + block * width, width, A(0));
-      std::fill_n(bias_partial + block * width, width, A(0));
-      for (std::int64_t row = block * block_rows; row < std::min(rows, (block + 1) * block_rows); ++row) {
-        const std::int64_t at = row * width;
-        const Moments m{means[row], rstds[row]};
-        if (parameters)
-          add_parameter_gradients(dy + at, x + at, width, m, gain_partial + block * width,
-                                  bias_partial + block * width);
-        if (call.out[0].data == nullptr) continue;
-        const Projections sums = projections(dy + at, x + at, gain, width, m);
-        const A plain = sums.plain / A(width), centred = sums.centred / A(width);
-        map(
-            1, width, call.out[0].as<T>() + at,
-            [=](A d, A v, A g) { return m.rstd * (d * g - plain - (v - m.mean) * m.rstd * centred); }, dy + at, x + at,
-            gain);
-      }
-    });
-    add_blocks(threads, gain_partial, blocks, width, call.out[1].as<A>(), call.accumulates(1));
-    add_blocks(threads, bias_partial, blocks, width, call.out[2].as<A>(), call.accumulates(2));
+    const std::array<ColumnSum<A>, 2> sums{ColumnSum<A>{call.out[1].as<A>(), call.accumulates(1)},
+                                           ColumnSum<A>{call.out[2].as<A>(), call.accumulates(2)}};
+    const bool parameters = sums[0].target != nullptr || sums[1].target != nullptr;
+    sum_rows(threads_of(call.stream), rows, width, call.workspace, sums,
+             [&](std::int64_t row, const std::array<A*, 2>& partial) {
+               const std::int64_t at = row * width;
+               const Moments m{means[row], rstds[row]};
+               if (parameters) add_parameter_gradients(dy + at, x + at, width, m, partial[0], partial[1]);
+               if (call.out[0].data == nullptr) return;
+               const Projections shared = projections(dy + at, x + at, gain, width, m);
+               const A plain = shared.plain / A(width), centred = shared.centred / A(width);
+               map(
+                   1, width, call.out[0].as<T>() + at,
+                   [=](A d, A v, A g) { return m.rstd * (d * g - plain - (v - m.mean) * m.rstd * centred); }, dy + at,
+                   x + at, gain);
+             });
   }
 
   static std::int64_t workspace(std::span<const Tensor> in, std::span<const Tensor>, const Attributes&, int) {
-    return 2 * row_blocks(rows_of(in[0])) * width_of(in[0]) * std::int64_t(sizeof(A));
+    return sum_rows_bytes<A>(rows_of(in[0]), width_of(in[0]), 2);
   }
 };
 

@@ -72,31 +72,26 @@ struct RmsNorm {
   }
 
   static void gradient(const KernelCall& call) {
-    const std::int64_t width = width_of(call.in[0]), rows = rows_of(call.in[0]), block_rows = rows_per_block(rows);
+    const std::int64_t width = width_of(call.in[0]), rows = rows_of(call.in[0]);
     const T *const dy = call.in[0].as<const T>(), *const x = call.in[1].as<const T>();
     const A* const rstd = call.in[2].as<const A>();
     const T* const gain = call.in[3].as<const T>();
-    A* const partial = reinterpret_cast<A*>(call.workspace.data());
-    const int threads = threads_of(call.stream);
-    parallel_parts(threads, row_blocks(rows), [&](std::int64_t block, int) {
-      A* const sums = partial + block * width;
-      std::fill_n(sums, width, A(0));
-      for (std::int64_t row = block * block_rows; row < std::min(rows, (block + 1) * block_rows); ++row) {
-        const std::int64_t at = row * width;
-        const A r = rstd[row];
-        if (call.out[1].data != nullptr) add_gain_gradient(dy + at, x + at, width, r, sums);
-        if (call.out[0].data == nullptr) continue;
-        const A shared = projection(dy + at, x + at, gain, width) * r * r * r / A(width);
-        map(
-            1, width, call.out[0].as<T>() + at, [r, shared](A d, A v, A g) { return d * g * r - v * shared; }, dy + at,
-            x + at, gain);
-      }
-    });
-    add_blocks(threads, partial, row_blocks(rows), width, call.out[1].as<A>(), call.accumulates(1));
+    const std::array<ColumnSum<A>, 1> sums{ColumnSum<A>{call.out[1].as<A>(), call.accumulates(1)}};
+    sum_rows(threads_of(call.stream), rows, width, call.workspace, sums,
+             [&](std::int64_t row, const std::array<A*, 1>& partial) {
+               const std::int64_t at = row * width;
+               const A r = rstd[row];
+               if (sums[0].target != nullptr) add_gain_gradient(dy + at, x + at, width, r, partial[0]);
+               if (call.out[0].data == nullptr) return;
+               const A shared = projection(dy + at, x + at, gain, width) * r * r * r / A(width);
+               map(
+                   1, width, call.out[0].as<T>() + at, [r, shared](A d, A v, A g) { return d * g * r - v * shared; },
+                   dy + at, x + at, gain);
+             });
   }
 
   static std::int64_t workspace(std::span<const Tensor> in, std::span<const Tensor>, const Attributes&, int) {
-    return row_blocks(rows_of(in[0])) * width_of(in[0]) * std::int64_t(sizeof(A));
+    return sum_rows_bytes<A>(rows_of(in[0]), width_of(in[0]), 1);
   }
 };
 

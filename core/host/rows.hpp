@@ -6,6 +6,9 @@
 // Must not know: what is summed.
 #pragma once
 
+#include <array>
+#include <span>
+
 #include "core/device/kernel.hpp"
 #include "core/host/elementwise.hpp"
 
@@ -69,18 +72,47 @@ inline std::int64_t row_blocks(std::int64_t rows) {
   return (rows + block - 1) / block;
 }
 
-/// target[i] = (what it was, or 0) + Σ over blocks of partial[block·width + i], blocks in order.
+/// Where a sum over rows goes, one value per column; null: it is not wanted.
 template <class A>
-void add_blocks(int threads, const A* partial, std::int64_t blocks, std::int64_t width, A* target, bool accumulate) {
-  if (target == nullptr) return;
-  parallel_ranges(threads, width, blocks, [&](std::int64_t begin, std::int64_t end) {
-    if (!accumulate) std::fill(target + begin, target + end, A(0));
-    for (std::int64_t block = 0; block < blocks; ++block) {
-      const A* const from = partial + block * width;
-#pragma omp simd
-      for (std::int64_t i = begin; i < end; ++i) target[i] += from[i];
-    }
+struct ColumnSum {
+  A* target = nullptr;
+  bool accumulate = false;  ///< onto what is there
+};
+
+/// Bytes of workspace for so many sums of sum_rows.
+template <class A>
+std::int64_t sum_rows_bytes(std::int64_t rows, std::int64_t width, std::int64_t sums) {
+  return sums * row_blocks(rows) * width * std::int64_t(sizeof(A));
+}
+
+/// Calls row(r, partial) for every row; it adds what the row gives to partial[k][0 … width) of each sum k, and may do
+/// whatever else there is to do for the row. Rows of a block are added in order, then blocks are: no thread count
+/// changes the sums.
+template <class A, std::size_t sums, class Row>
+void sum_rows(int threads, std::int64_t rows, std::int64_t width, std::span<std::byte> workspace,
+              const std::array<ColumnSum<A>, sums>& wanted, const Row& row) {
+  const std::int64_t blocks = row_blocks(rows), block_rows = rows_per_block(rows);
+  A* const all = reinterpret_cast<A*>(workspace.data());
+  const auto partial_of = [=](std::size_t sum, std::int64_t block) {
+    return all + (static_cast<std::int64_t>(sum) * blocks + block) * width;
+  };
+  parallel_parts(threads, blocks, [&](std::int64_t block, int) {
+    std::array<A*, sums> partial;
+    for (std::size_t k = 0; k < sums; ++k) std::fill_n(partial[k] = partial_of(k, block), width, A(0));
+    for (std::int64_t r = block * block_rows; r < std::min(rows, (block + 1) * block_rows); ++r) row(r, partial);
   });
+  for (std::size_t k = 0; k < sums; ++k) {
+    A* const target = wanted[k].target;
+    if (target == nullptr) continue;
+    parallel_ranges(threads, width, blocks, [&](std::int64_t begin, std::int64_t end) {
+      if (!wanted[k].accumulate) std::fill(target + begin, target + end, A(0));
+      for (std::int64_t block = 0; block < blocks; ++block) {
+        const A* const from = partial_of(k, block);
+#pragma omp simd
+        for (std::int64_t i = begin; i < end; ++i) target[i] += from[i];
+      }
+    });
+  }
 }
 
 }  // namespace tessera::host
