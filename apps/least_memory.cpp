@@ -32,20 +32,22 @@ std::string bytes_text(double bytes) {
 }  // namespace
 
 double parameter_count(const ModelConfig& model) {
+  const std::int64_t period = model.experts.count > 0 ? model.experts.interval : 1;
+  if (model.layers <= 2 * period) return static_cast<double>(model.parameters());
   ModelConfig one = model, two = model;
-  one.layers = 1;
-  two.layers = 2;
+  one.layers = 1 + (model.layers - 1) % period;
+  two.layers = one.layers + period;
   const auto first = static_cast<double>(one.parameters()), second = static_cast<double>(two.parameters());
-  return first + static_cast<double>(model.layers - 1) * (second - first);
+  return first + static_cast<double>((model.layers - one.layers) / period) * (second - first);
 }
 
 std::vector<Need> training_needs(const ModelConfig& model, std::int64_t global_batch, const Settings& settings,
                                  int world) {
   const double tensor = real(settings, "parallel.tensor"), context = real(settings, "parallel.context"),
-               pipeline = real(settings, "parallel.pipeline"),
+               pipeline = real(settings, "parallel.pipeline"), expert = real(settings, "parallel.expert"),
                data = std::max(1.0, world / (tensor * context * pipeline));
   const bool replicated = settings.get<std::string>("strategy.data") == "data_parallel";
-  const double weights = parameter_count(model) * size_of_weight(settings) / (tensor * pipeline);
+  const double weights = parameter_count(model) * size_of_weight(settings) / (tensor * pipeline * expert);
   const double tokens = static_cast<double>(model.sequence) / context;
   const double kept = settings.get<std::string>("train.recompute") == "none" ? static_cast<double>(model.layers) : 1;
   return {{"weights and gradients", replicated ? 2 * weights : weights / data,

@@ -23,7 +23,7 @@ struct Need {
   std::string hint;  ///< what makes it smaller
 };
 
-/// Parameters, as a sum that grows evenly with the layers: nothing is built for each of them.
+/// Parameters, as a sum that grows evenly with periods of layers: nothing is built for each of them.
 double parameter_count(const ModelConfig& model);
 
 /// What a training run of so many ranks needs at least, per rank.

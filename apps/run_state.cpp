@@ -26,7 +26,38 @@ json write_model(const ModelConfig& m) {
           {"qk_norm", m.qk_norm},
           {"norm_epsilon", m.norm_epsilon},
           {"rope_theta", m.rope_theta},
-          {"dropout", m.dropout}};
+          {"dropout", m.dropout},
+          {"experts", m.experts.count},
+          {"experts_per_token", m.experts.per_token},
+          {"expert_ffn", m.experts.width(m.ffn)},
+          {"shared_expert_ffn", m.experts.shared_ffn},
+          {"expert_interval", m.experts.interval},
+          {"router_score", m.experts.score == RouterScore::sigmoid ? "sigmoid" : "softmax"},
+          {"router_renormalise", m.experts.renormalise},
+          {"router_scale", m.experts.scale},
+          {"expert_groups", m.experts.groups},
+          {"expert_groups_per_token", m.experts.groups_per_token},
+          {"aux_coefficient", m.experts.aux_coefficient},
+          {"z_coefficient", m.experts.z_coefficient},
+          {"expert_capacity", m.experts.capacity}};
+}
+
+ExpertConfig read_experts(const json& j) {
+  ExpertConfig e;
+  j.at("experts").get_to(e.count);
+  j.at("experts_per_token").get_to(e.per_token);
+  j.at("expert_ffn").get_to(e.ffn);
+  j.at("shared_expert_ffn").get_to(e.shared_ffn);
+  j.at("expert_interval").get_to(e.interval);
+  e.score = j.at("router_score").get<std::string>() == "sigmoid" ? RouterScore::sigmoid : RouterScore::softmax;
+  j.at("router_renormalise").get_to(e.renormalise);
+  j.at("router_scale").get_to(e.scale);
+  j.at("expert_groups").get_to(e.groups);
+  j.at("expert_groups_per_token").get_to(e.groups_per_token);
+  j.at("aux_coefficient").get_to(e.aux_coefficient);
+  j.at("z_coefficient").get_to(e.z_coefficient);
+  j.at("expert_capacity").get_to(e.capacity);
+  return e;
 }
 
 ModelConfig read_model(const json& j) {
@@ -45,6 +76,7 @@ ModelConfig read_model(const json& j) {
   j.at("norm_epsilon").get_to(m.norm_epsilon);
   j.at("rope_theta").get_to(m.rope_theta);
   j.at("dropout").get_to(m.dropout);
+  if (j.contains("experts")) m.experts = read_experts(j);  // checkpoints of the first versions have none
   return m;
 }
 

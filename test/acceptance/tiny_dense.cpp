@@ -26,38 +26,6 @@ double largest(const std::vector<double>& values) {
 
 }  // namespace
 
-ModelConfig tiny_dense() {
-  ModelConfig model;
-  model.layers = 4;
-  model.hidden = 64;
-  model.heads = 4;
-  model.kv_heads = 2;
-  model.ffn = 176;
-  model.vocab = 131;
-  model.sequence = 32;
-  return model;
-}
-
-ModelConfig tiny_gpt() {
-  ModelConfig model = tiny_dense();
-  model.architecture = Architecture::gpt;
-  model.kv_heads = 4;
-  model.ffn = 256;
-  model.biases = model.tied = true;
-  return model;
-}
-
-ModelConfig tiniest() {
-  ModelConfig model;
-  model.layers = 1;
-  model.hidden = 16;
-  model.heads = 2;
-  model.ffn = 24;
-  model.vocab = 31;
-  model.sequence = 8;
-  return model;
-}
-
 void TokenSource::fill(std::int64_t first_sample, std::int64_t samples, const BatchView& view) {
   const std::int64_t rows = view.tokens.extent[0], columns = view.tokens.extent[1];
   for (std::int64_t column = 0; column < columns; ++column) {

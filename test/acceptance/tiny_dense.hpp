@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  the tiny dense model of the acceptance cases, its data, and the check that two runs computed the same.
+// For:  data for the tiny models of the acceptance cases, and the check that two runs computed the same.
 // Used: acceptance tests.
 // Must not know: which case is tested.
 #pragma once
@@ -11,17 +11,13 @@
 
 #include "core/train/batch_source.hpp"
 #include "test/support/thread_training.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera::acceptance {
 
-/// 4 layers, hidden 64, 4 heads of 16, 2 key/value heads, SwiGLU 176, vocabulary 131 (a prime), 32 tokens, untied.
-ModelConfig tiny_dense();
-
-/// A GPT of that size: biases everywhere, layer norms, a tied table.
-ModelConfig tiny_gpt();
-
-/// A quarter of tiny_dense(), for cases about the loop and not about the model.
-ModelConfig tiniest();
+using testing_support::tiniest;
+using testing_support::tiny_dense;
+using testing_support::tiny_gpt;
 
 /// Random tokens. `g` is the number of a sample in the stream, `c` which data it is.
 class TokenSource final : public BatchSource {

@@ -13,6 +13,7 @@
 #include "test/support/reference_formulas.hpp"
 #include "test/support/reference_source.hpp"
 #include "test/support/thread_training.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera {
 namespace {
@@ -27,27 +28,9 @@ const json& figures() {
 }
 
 ModelConfig model_of(const std::string& name) {
-  ModelConfig model;
-  model.layers = 4;
-  model.hidden = 64;
-  model.heads = 4;
-  model.vocab = 131;
-  model.sequence = 32;
-  model.ffn = 176;
-  model.kv_heads = 2;
+  if (name == "gpt") return testing_support::tiny_gpt();
+  ModelConfig model = testing_support::tiny_dense();
   if (name == "llama_varied") model.biases = model.qk_norm = model.tied = true;
-  if (name == "gpt") {
-    model.architecture = Architecture::gpt;
-    model.kv_heads = 4;
-    model.ffn = 256;
-    model.biases = model.tied = true;
-  }
-  if (name.starts_with("mixture")) {
-    model.experts.count = 4;
-    model.experts.ffn = 96;
-    model.experts.renormalise = name == "mixture_renormalised";
-    model.experts.aux_coefficient = 1e-2;
-  }
   return model;
 }
 

@@ -18,6 +18,7 @@
 #include "test/support/closeness.hpp"
 #include "test/support/placed_model.hpp"
 #include "test/support/test_strategies.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera::test {
 namespace {
@@ -48,19 +49,6 @@ class ExpandingStrategy final : public Strategy {
     return true;
   }
 };
-
-ModelConfig tiny() {
-  ModelConfig config;
-  config.layers = 2;
-  config.hidden = 16;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.ffn = 24;
-  config.vocab = 40;
-  config.sequence = 16;
-  config.tied = true;
-  return config;
-}
 
 std::map<std::string_view, int> count_ops(const Graph& graph) {
   std::map<std::string_view, int> count;
@@ -101,16 +89,18 @@ Collectives collectives_of(const Graph& graph) {
 /// An expansion comes out in another layout: what followed from the old one is derived again from the new one.
 TEST(ExpandTest, ConversionsOfAnExpandedNodeAreDerivedAgain) {
   const MicroBatch micro_batch{16, 2, 1};
-  const NamedValues inputs = random_inputs(tiny(), micro_batch, 1), weights = random_weights(tiny(), 2);
+  const NamedValues inputs = random_inputs(testing_support::even_model(), micro_batch, 1),
+                    weights = random_weights(testing_support::even_model(), 2);
   const Mesh one({{"tp", "tp", 1}});
-  const auto expected = PlacedModel(tiny(), micro_batch, one, {}).run(inputs, weights, 0.1);
+  const auto expected = PlacedModel(testing_support::even_model(), micro_batch, one, {}).run(inputs, weights, 0.1);
   const Mesh mesh({{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 1}});
-  const TensorParallel tensor(tiny().heads, tiny().kv_heads, Residual::split);
+  const TensorParallel tensor(testing_support::even_model().heads, testing_support::even_model().kv_heads,
+                              Residual::split);
   const ContextAllgather context;
   const LocalAttentionGradient local;
   const Strategy* strategies[] = {&tensor, &context, &local};
-  const PlacedModel plain(tiny(), micro_batch, mesh, std::span(strategies).first(2));
-  const PlacedModel expanded(tiny(), micro_batch, mesh, strategies);
+  const PlacedModel plain(testing_support::even_model(), micro_batch, mesh, std::span(strategies).first(2));
+  const PlacedModel expanded(testing_support::even_model(), micro_batch, mesh, strategies);
   // Of the scatters of two gradients each was emitted by the strategy, and none is left from before.
   EXPECT_EQ(collectives_of(expanded.graph()).live, collectives_of(plain.graph()).live);
   EXPECT_EQ(collectives_of(expanded.graph()).all, collectives_of(plain.graph()).all);
@@ -125,25 +115,26 @@ TEST(ExpandTest, GathersThatNobodyReadsAreDropped) {
   const Mesh mesh({{"tp", "tp", 1}, {"cp", "cp", 2}, {"dp", "dp", 1}});
   const ContextRing ring;
   const Strategy* strategies[] = {&ring};
-  const PlacedModel model(tiny(), {16, 2, 1}, mesh, strategies);
+  const PlacedModel model(testing_support::even_model(), {16, 2, 1}, mesh, strategies);
   EXPECT_EQ(collectives_of(model.graph()).live, 0);
   EXPECT_EQ(collectives_of(model.graph()).all, 6);  // keys and values, in backward positions and documents
 }
 
 TEST(ExpandTest, ExpandedNodesComputeTheSame) {
   const MicroBatch micro_batch{16, 2, 2};
-  const NamedValues inputs = random_inputs(tiny(), micro_batch, 1), weights = random_weights(tiny(), 2);
+  const NamedValues inputs = random_inputs(testing_support::even_model(), micro_batch, 1),
+                    weights = random_weights(testing_support::even_model(), 2);
   const Mesh one({{"tp", "tp", 1}});
-  const auto expected = PlacedModel(tiny(), micro_batch, one, {}).run(inputs, weights, 0.1);
+  const auto expected = PlacedModel(testing_support::even_model(), micro_batch, one, {}).run(inputs, weights, 0.1);
   const Mesh mesh({{"tp", "tp", 2}, {"cp", "cp", 2}, {"dp", "dp", 2}});
   for (const Residual residual : {Residual::replicated, Residual::split}) {
-    const TensorParallel tensor(tiny().heads, tiny().kv_heads, residual);
+    const TensorParallel tensor(testing_support::even_model().heads, testing_support::even_model().kv_heads, residual);
     const ContextAllgather context;
     const DataStrategy data;
     const ExpandingStrategy expanding;
     const Strategy* strategies[] = {&tensor, &context, &data, &expanding};
-    const PlacedModel plain(tiny(), micro_batch, mesh, std::span(strategies).first(3));
-    const PlacedModel expanded(tiny(), micro_batch, mesh, strategies);
+    const PlacedModel plain(testing_support::even_model(), micro_batch, mesh, std::span(strategies).first(3));
+    const PlacedModel expanded(testing_support::even_model(), micro_batch, mesh, strategies);
     auto before = count_ops(plain.graph()), after = count_ops(expanded.graph());
     EXPECT_EQ(after["rope"], 3 * before["rope"]);
     EXPECT_EQ(after["linear_dw"], 2 * before["linear_dw"]);

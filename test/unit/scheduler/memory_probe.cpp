@@ -16,6 +16,7 @@
 #include "test/support/guarded_device.hpp"
 #include "test/support/reference_source.hpp"
 #include "test/support/thread_training.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera::test {
 namespace {
@@ -143,17 +144,9 @@ const std::vector<MemoryCase>& memory_cases() {
   static const lion::Lion lion({0.9, 0.99, 0.1});
   static const sgd::Sgd sgd({0.9, 0.1});
   static const std::vector<MemoryCase> cases = [] {
-    ModelConfig llama;
-    llama.layers = 2;
-    llama.hidden = 24;
-    llama.heads = 4;
-    llama.kv_heads = 2;
-    llama.ffn = 37;
-    llama.vocab = 131;
-    llama.sequence = 32;
-    ModelConfig varied = llama;
-    varied.biases = varied.qk_norm = varied.tied = true;
-    varied.dropout = 0.1;
+    const ModelConfig llama{
+        .layers = 2, .hidden = 24, .heads = 4, .kv_heads = 2, .ffn = 37, .vocab = 131, .sequence = 32};
+    const ModelConfig varied = testing_support::with_everything(llama, 0.1);
     ModelConfig gpt = varied;
     gpt.architecture = Architecture::gpt;
     gpt.kv_heads = 4;

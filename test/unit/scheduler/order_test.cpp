@@ -5,22 +5,15 @@
 #include "test/support/context_strategies.hpp"
 #include "test/support/placed_model.hpp"
 #include "test/support/test_strategies.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera::test {
 namespace {
 
 ModelConfig tiny(Architecture architecture) {
-  ModelConfig config;
+  ModelConfig config = testing_support::with_everything(testing_support::even_model(), 0.1);
   config.architecture = architecture;
-  config.layers = 2;
-  config.hidden = 16;
-  config.heads = 4;
-  config.kv_heads = 2;
-  config.ffn = 24;
-  config.vocab = 40;
   config.sequence = 32;
-  config.biases = config.qk_norm = config.tied = true;
-  config.dropout = 0.1;
   return config;
 }
 

@@ -8,9 +8,12 @@
 #include "test/support/context_strategies.hpp"
 #include "test/support/placed_model.hpp"
 #include "test/support/test_strategies.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera::test {
 namespace {
+
+using testing_support::uneven_model;
 
 struct Layouts {
   std::string name;
@@ -69,35 +72,20 @@ const std::vector<Layouts>& layouts() {
   return all;
 }
 
-ModelConfig config_of(Architecture architecture, std::int64_t key_heads) {
-  ModelConfig config;
-  config.architecture = architecture;
-  config.layers = 2;
-  config.hidden = 16;
-  config.heads = 8;
-  config.kv_heads = key_heads;
-  config.ffn = 22;
-  config.vocab = 37;
-  config.sequence = 16;
-  return config;
-}
-
-ModelConfig with_everything(ModelConfig config) {
-  config.biases = config.qk_norm = config.tied = true;
-  config.dropout = 0.2;
-  return config;
+ModelConfig with_everything(const ModelConfig& config) {
+  return testing_support::with_everything(config, 0.2);
 }
 
 const std::vector<Model>& models() {
   static const std::vector<Model> all = [] {
-    std::vector<Model> list{{"llama", config_of(Architecture::llama, 4)},
-                            {"llama_2_key_heads", config_of(Architecture::llama, 2), {16, 4, 2}},
-                            {"llama_everything", with_everything(config_of(Architecture::llama, 2)), {16, 3, 2}},
-                            {"llama_1_key_head_everything", with_everything(config_of(Architecture::llama, 1))},
-                            {"llama_uneven", with_everything(config_of(Architecture::llama, 8)), {13, 3, 1}},
-                            {"gpt", config_of(Architecture::gpt, 8), {16, 4, 2}},
-                            {"gpt_everything", with_everything(config_of(Architecture::gpt, 4)), {16, 3, 1}}};
-    ModelConfig odd = with_everything(config_of(Architecture::gpt, 3));
+    std::vector<Model> list{{"llama", uneven_model(Architecture::llama, 4)},
+                            {"llama_2_key_heads", uneven_model(Architecture::llama, 2), {16, 4, 2}},
+                            {"llama_everything", with_everything(uneven_model(Architecture::llama, 2)), {16, 3, 2}},
+                            {"llama_1_key_head_everything", with_everything(uneven_model(Architecture::llama, 1))},
+                            {"llama_uneven", with_everything(uneven_model(Architecture::llama, 8)), {13, 3, 1}},
+                            {"gpt", uneven_model(Architecture::gpt, 8), {16, 4, 2}},
+                            {"gpt_everything", with_everything(uneven_model(Architecture::gpt, 4)), {16, 3, 1}}};
+    ModelConfig odd = with_everything(uneven_model(Architecture::gpt, 3));
     odd.hidden = 12;
     odd.heads = 6;
     list.push_back({"gpt_6_heads", odd, {11, 2, 1}});
@@ -183,7 +171,7 @@ TEST(ParityReferenceTest, EveryGradientIsLarge) {
 /// Two micro-batches of a step: their contributions add up, each weighted by the tokens of the whole step.
 TEST(MicroBatchTest, ContributionsAddUpToThoseOfTheWholeBatch) {
   const Mesh mesh(k_all2);
-  const Model model{"llama_micro_batches", with_everything(config_of(Architecture::llama, 4)), {16, 5, 2}};
+  const Model model{"llama_micro_batches", with_everything(uneven_model(Architecture::llama, 4)), {16, 5, 2}};
   const TensorParallel tensor(model.config.heads, model.config.kv_heads, Residual::split);
   const auto context = context_strategy("allgather");
   const DataStrategy data;

@@ -12,6 +12,7 @@
 #include "modules/optimizer/adamw/adamw.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
 #include "test/support/thread_training.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera::test {
 namespace {
@@ -20,21 +21,17 @@ constexpr int k_ranks = 2;
 constexpr std::int64_t k_slot_bytes = 256;
 
 ModelConfig one_layer(Architecture architecture) {
-  ModelConfig model;
+  ModelConfig model = testing_support::tiniest();
   model.architecture = architecture;
-  model.layers = 1;
-  model.hidden = 16;
-  model.heads = 2;
-  model.kv_heads = architecture == Architecture::llama ? 1 : 2;
-  model.ffn = 24;
-  model.vocab = 31;
-  model.sequence = 8;
-  model.biases = model.tied = architecture == Architecture::gpt;
-  model.dropout = architecture == Architecture::gpt ? 0.1 : 0;
+  if (architecture == Architecture::llama) {
+    model.kv_heads = 1;
+  } else {
+    model.biases = model.tied = true;
+    model.dropout = 0.1;
+  }
   return model;
 }
 
-/// The training plan of rank 0 of two; nothing is allocated.
 Plan plan_of(const ModelConfig& model, DType dtype, std::int64_t micro_batch, std::int64_t micro_batches,
              std::int64_t bucket_bytes) {
   const adamw::AdamW optimizer({});

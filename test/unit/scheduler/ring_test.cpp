@@ -14,6 +14,7 @@
 #include "test/support/context_strategies.hpp"
 #include "test/support/placed_model.hpp"
 #include "test/support/test_strategies.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera::test {
 namespace {
@@ -79,18 +80,8 @@ class MergedRing final : public Strategy {
 };
 
 ModelConfig model_of(Architecture architecture) {
-  ModelConfig config;
-  config.architecture = architecture;
-  config.layers = 2;
-  config.hidden = 16;
-  config.heads = 8;
-  config.kv_heads = architecture == Architecture::llama ? 2 : 8;
-  config.ffn = 22;
-  config.vocab = 37;
-  config.sequence = 16;
-  config.biases = config.qk_norm = config.tied = true;
-  config.dropout = 0.2;
-  return config;
+  const std::int64_t key_heads = architecture == Architecture::llama ? 2 : 8;
+  return testing_support::with_everything(testing_support::uneven_model(architecture, key_heads), 0.2);
 }
 
 int count(const PlacedModel& model, const Op& op, Phase phase) {
