@@ -31,6 +31,12 @@ ModelConfig model_of(const std::string& name) {
   if (name == "gpt") return testing_support::tiny_gpt();
   ModelConfig model = testing_support::tiny_dense();
   if (name == "llama_varied") model.biases = model.qk_norm = model.tied = true;
+  if (name.starts_with("mixture")) {
+    model.experts.count = 4;
+    model.experts.ffn = 96;
+    model.experts.renormalise = name == "mixture_renormalised";
+    model.experts.aux_coefficient = 1e-2;
+  }
   return model;
 }
 
