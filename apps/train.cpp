@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <set>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -50,7 +52,6 @@ class Hooks final : public TrainerHooks {
     if (folder.empty()) return;
     ranks_.agreed([&] {
       if (!ranks_.root()) return;
-      io::make_folder(folder);
       metrics_.emplace(std::filesystem::path(folder) / "metrics.jsonl", first_step);
     });
   }
@@ -118,18 +119,25 @@ void check_trace(Ranks& ranks, const Settings& settings) {
   });
 }
 
-/// The folder of checkpoints for this run alone; on rank 0, null on others and where nothing is saved. Collective.
-std::unique_ptr<io::PathLock> lock_checkpoints(Ranks& ranks, const Settings& settings) {
-  const std::filesystem::path folder = settings.get<std::string>("checkpoint.dir");
-  std::unique_ptr<io::PathLock> lock;
+using Locks = std::vector<std::unique_ptr<io::PathLock>>;
+
+/// The folders of checkpoints and metrics for this run alone; rank 0 holds the locks. Collective.
+Locks lock_folders(Ranks& ranks, const Settings& settings) {
+  Locks locks;
   ranks.agreed([&] {
-    if (!ranks.root() || folder.empty()) return;
-    io::make_folder(folder);
-    lock = std::make_unique<io::PathLock>(folder / "lock", folder, k_lock_patience);
+    if (!ranks.root()) return;
+    std::set<std::filesystem::path> seen;
+    for (const char* option : {"checkpoint.dir", "log.dir"}) {
+      const std::filesystem::path folder = settings.get<std::string>(option);
+      if (folder.empty()) continue;
+      io::make_folder(folder);
+      if (!seen.insert(std::filesystem::canonical(folder)).second) continue;
+      locks.push_back(std::make_unique<io::PathLock>(folder / "lock", folder, k_lock_patience));
+    }
   });
-  if (folder.empty() && ranks.root())
+  if (ranks.root() && settings.get<std::string>("checkpoint.dir").empty())
     log_warning("checkpoint", "checkpoint.dir is not set: the trained model will not be saved");
-  return lock;
+  return locks;
 }
 
 Progress first_progress(const CheckpointContext& checkpoints, Engine& engine, TrainerArgs& args) {
@@ -161,7 +169,7 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
   const std::int64_t runtime = resident_bytes();
   log_info("memory", fmt::format("runtime (libraries, communicators): {}", describe_bytes(runtime)));
   ranks.agreed([&] { check_memory(setup.engine().memory().total(), runtime, memory_limit(settings, ranks)); });
-  const std::unique_ptr<io::PathLock> lock = lock_checkpoints(ranks, settings);
+  const Locks locks = lock_folders(ranks, settings);
   setup.engine().allocate();
   trace.reserve(setup.engine().training());
 

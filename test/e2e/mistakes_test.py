@@ -279,10 +279,13 @@ class LostRunTest(training.TrainingTest):
                 time.sleep(0.02)
             outcome = self.alone("run", code=program.CANNOT_CREATE, train__steps=5)
             self.assertIn(f"run/checkpoints is in use by process {job.pid} on", outcome.err)
+            outcome = self.alone("run", code=program.CANNOT_CREATE, train__steps=5, checkpoint__dir="other")
+            self.assertIn(f"run is in use by process {job.pid} on", outcome.err)
             job.send_signal(signal.SIGINT)
         self.assertEqual(job.returncode, training.STOPPED)
         self.assertEqual(len(self.checkpoints("run")), 1)
-        self.assertFalse((self.folder / "run/checkpoints/lock").exists())
+        self.assertEqual(list(self.folder.rglob("lock")), [])
+        self.alone("run", train__steps=1, checkpoint__dir="run", log__dir="run/")
 
 
 if __name__ == "__main__":
