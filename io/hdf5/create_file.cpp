@@ -15,6 +15,7 @@ Object open_new_dataset(Id file, const Extent& dataset, const Place& place) {
   check(H5Pset_layout(creation.get(), H5D_CONTIGUOUS), ErrorKind::internal, place);
   check(H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY), ErrorKind::internal, place);
   check(H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER), ErrorKind::internal, place);
+  check(H5Pset_obj_track_times(creation.get(), false), ErrorKind::internal, place);  // equal content, equal bytes
   const Object links = links_with_groups(place);
   const Object space = space_of(dataset, place);
   const Object type = type_of(dataset.element);

@@ -59,7 +59,9 @@ Object open_new_file(const std::filesystem::path& path, const Place& place) {
   check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110), ErrorKind::internal, place);
   check(H5Pset_alignment(access.get(), k_aligned_from, k_alignment), ErrorKind::internal, place);
   check(H5Pset_file_locking(access.get(), 0, 1), ErrorKind::internal, place);
-  return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, access.get()), ErrorKind::io, place);
+  const Object creation = own(H5Pcreate(H5P_FILE_CREATE), ErrorKind::internal, place);
+  check(H5Pset_obj_track_times(creation.get(), false), ErrorKind::internal, place);  // of the root group
+  return own(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.get(), access.get()), ErrorKind::io, place);
 }
 
 }  // namespace
