@@ -23,6 +23,14 @@ Node& Graph::add_node(Node node) {
   return nodes.back();
 }
 
+std::vector<std::int32_t> Graph::gradient_accumulators() const {
+  std::vector<std::int32_t> of_parameter(parameters.size(), -1);
+  for (std::size_t a = 0; a < accumulators.size(); ++a)
+    if (const std::int32_t p = accumulators[a].parameter; p >= 0)
+      of_parameter[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(a);
+  return of_parameter;
+}
+
 Value Graph::origin(Value v) const {
   while ((*this)[v].source) v = (*this)[v].source;
   return v;

@@ -131,6 +131,9 @@ struct Graph {
   /// Appends the node and makes it the producer of its outputs.
   Node& add_node(Node node);
 
+  /// By parameter, the accumulator of its gradient; -1: it has none.
+  std::vector<std::int32_t> gradient_accumulators() const;
+
   /// The value before any conversion.
   Value origin(Value v) const;
   const Node* producer(Value v) const;

@@ -243,6 +243,10 @@ std::vector<Type> type_by_labels(const Op& op, const TypeArgs& args) {
   return out;
 }
 
+std::vector<Type> f64_scalar(const TypeArgs&) {
+  return {{Shape{}, DType::f64}};
+}
+
 LayoutAnswer layout_by_labels(const Op& op, const LayoutArgs& args) {
   return Chooser(op, args).answer();
 }

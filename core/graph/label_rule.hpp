@@ -35,6 +35,9 @@ LayoutAnswer layout_by_labels(const Op& op, const LayoutArgs& args);
 std::vector<Type> type_of(const Op& op, const TypeArgs& args);
 LayoutAnswer layout_of(const Op& op, const LayoutArgs& args);
 
+/// The type rule of sums over everything: a scalar in f64.
+std::vector<Type> f64_scalar(const TypeArgs& args);
+
 /// An input that is not there.
 inline constexpr Type k_absent{{}, DType::u8};
 

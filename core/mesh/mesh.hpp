@@ -76,6 +76,17 @@ class AxisList {
       std::swap(axes_[static_cast<std::size_t>(i)], axes_[static_cast<std::size_t>(i - 1)]);
   }
 
+  constexpr void append(const AxisList& axes) {
+    for (AxisId axis : axes) push_back(axis);
+  }
+  /// Takes out those of `axes` that are there; the others keep their order.
+  constexpr void remove(const AxisList& axes) {
+    AxisList kept;
+    for (AxisId axis : *this)
+      if (!axes.has(axis)) kept.push_back(axis);
+    *this = kept;
+  }
+
   constexpr bool has(AxisId axis) const {
     for (AxisId a : *this)
       if (a == axis) return true;

@@ -203,10 +203,7 @@ class Step {
     std::vector<std::size_t> last_action(plan_.programs.size());
     for (std::size_t a = 0; a < plan_.actions.size(); ++a)
       last_action[static_cast<std::size_t>(plan_.actions[a].program)] = a;
-    std::vector<std::int32_t> accumulator_of(args_.graph.parameters.size(), -1);
-    for (std::size_t a = 0; a < args_.graph.accumulators.size(); ++a)
-      if (const std::int32_t p = args_.graph.accumulators[a].parameter; p >= 0)
-        accumulator_of[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(a);
+    const std::vector<std::int32_t> accumulator_of = args_.graph.gradient_accumulators();
     for (Reduction& reduction : reductions_)
       for (const BucketMember& member : plan_.buckets[reduction.bucket].members)
         for (const Lowering::Contribution& c :

@@ -8,10 +8,7 @@ namespace tessera {
 namespace {
 
 void lay_out_buckets(const Graph& graph, const Update& update, Lowering& lowering, Plan& plan) {
-  std::vector<std::int32_t> accumulator_of(graph.parameters.size(), -1);
-  for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
-    if (const std::int32_t p = graph.accumulators[a].parameter; p >= 0)
-      accumulator_of[static_cast<std::size_t>(p)] = static_cast<std::int32_t>(a);
+  const std::vector<std::int32_t> accumulator_of = graph.gradient_accumulators();
 
   for (std::size_t b = 0; b < plan.buckets.size(); ++b) {
     Bucket& bucket = plan.buckets[b];

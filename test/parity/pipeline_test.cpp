@@ -7,12 +7,9 @@
 #include <gtest/gtest.h>
 
 #include "modules/optimizer/adamw/adamw.hpp"
-#include "modules/schedule/gpipe/gpipe.hpp"
-#include "modules/schedule/interleaved/interleaved.hpp"
-#include "modules/schedule/one_f_one_b/one_f_one_b.hpp"
-#include "modules/schedule/zero_bubble/zero_bubble.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
 #include "test/support/reference_source.hpp"
+#include "test/support/schedules.hpp"
 #include "test/support/thread_training.hpp"
 
 namespace tessera {
@@ -63,17 +60,6 @@ void expect_close(const Gathered& actual, const Gathered& expected, double toler
   }
 }
 
-const Schedule& schedule(const std::string& name) {
-  static const GPipe gpipe;
-  static const OneFOneB one_f_one_b;
-  static const Interleaved interleaved;
-  static const ZeroBubble zero_bubble;
-  if (name == "gpipe") return gpipe;
-  if (name == "one_f_one_b") return one_f_one_b;
-  if (name == "interleaved") return interleaved;
-  return zero_bubble;
-}
-
 struct Case {
   std::string schedule;
   int stages = 2, chunks = 1, data = 1;
@@ -105,7 +91,7 @@ TEST_P(PipelineTest, EqualsOneRank) {
   training.axes = {{"dp", "dp", 1}, {"pp", "pp", 1}};
   const Outcome expected = run(training);
   training.axes = {{"dp", "dp", c.data}, {"pp", "pp", c.stages}};
-  training.pipeline = {&schedule(c.schedule), c.chunks, {}};
+  training.pipeline = {&testing_support::schedule_of(c.schedule), c.chunks, {}};
   const Outcome actual = run(training);
   for (int step = 0; step < k_steps; ++step) {
     const StepOutcome &a = actual.steps[static_cast<std::size_t>(step)],

@@ -10,25 +10,14 @@
 
 #include "core/base/counter_rng.hpp"
 #include "modules/optimizer/adamw/adamw.hpp"
-#include "modules/schedule/gpipe/gpipe.hpp"
-#include "modules/schedule/interleaved/interleaved.hpp"
-#include "modules/schedule/one_f_one_b/one_f_one_b.hpp"
-#include "modules/schedule/zero_bubble/zero_bubble.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
 #include "modules/strategy/expert_parallel/expert_parallel.hpp"
 #include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 #include "test/support/context_strategies.hpp"
+#include "test/support/schedules.hpp"
 
 namespace tessera::testing_support {
 namespace {
-
-std::unique_ptr<Schedule> make_schedule(const std::string& name) {
-  if (name == "gpipe") return std::make_unique<GPipe>();
-  if (name == "one_f_one_b") return std::make_unique<OneFOneB>();
-  if (name == "interleaved") return std::make_unique<Interleaved>();
-  if (name == "zero_bubble") return std::make_unique<ZeroBubble>();
-  throw Error(ErrorKind::not_found, "there is no schedule " + name);
-}
 
 /// The numbers of one sample.
 CounterRng sample_stream(std::uint64_t seed, std::string_view what, std::int64_t sample) {
@@ -98,7 +87,6 @@ TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layo
                               layout.sequence ? TensorParallel::Residual::split : TensorParallel::Residual::replicated);
   const ExpertParallel expert(layout.expert);
   const auto context = test::context_strategy(layout.context_strategy);
-  const auto schedule = make_schedule(layout.schedule);
   TrainingCase run;
   run.model = shape.model;
   run.dtype = shape.dtype;
@@ -111,7 +99,7 @@ TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layo
   if (layout.context > 1) run.strategies.push_back(context.get());
   if (layout.expert > 1) run.strategies.push_back(&expert);
   for (const Strategy* strategy : run.strategies) strategy->factor(run.axes);
-  if (layout.pipeline > 1) run.pipeline = {schedule.get(), layout.chunks, {}};
+  if (layout.pipeline > 1) run.pipeline = {&schedule_of(layout.schedule), layout.chunks, {}};
   run.optimizer = &optimizer;
   run.clip = shape.clip;
   run.global_batch = shape.global_batch;
@@ -146,7 +134,8 @@ std::string difference(const TrainingResult& actual, const TrainingResult& expec
   // A step without valid tokens has a gradient of rounding alone, which is nothing beside that of the first step.
   const double nothing = 1e-13 * expected.steps[0].gradient_norm;
   auto compare = [&](const std::string& what, double a, double e) {
-    if (!(std::abs(a - e) <= 1e-10 * std::abs(e) + nothing)) text += fmt::format("{} {:.17g}, expected {:.17g}\n", what, a, e);
+    if (!(std::abs(a - e) <= 1e-10 * std::abs(e) + nothing))
+      text += fmt::format("{} {:.17g}, expected {:.17g}\n", what, a, e);
   };
   if (!actual.ranks_agree) text += "ranks report different outcomes\n";
   if (!actual.gradients.replicas_equal || !actual.weights.replicas_equal) text += "replicas differ\n";

@@ -4,8 +4,7 @@
 
 namespace tessera::test {
 void DataStrategy::place_input(std::string_view, const TokenDims& dims, const Mesh& mesh, Layout& layout) const {
-  if (dims.batch < 0) return;
-  for (AxisId axis : mesh.factors("dp")) layout.splits(dims.batch).push_back(axis);
+  if (dims.batch >= 0) layout.splits(dims.batch).append(mesh.factors("dp"));
 }
 
 void UnmarkedTensorParallel::place_parameter(const Parameter& parameter, const Shape& shape, const Mesh& mesh,

@@ -28,7 +28,7 @@ TokenParts token_parts(const Mesh& mesh, const Layout& tokens) {
     if (!held.has(axis)) result.sequence.push_back(axis);
   for (int a = mesh.axes() - 1; a >= 0; --a)
     if (const auto axis = static_cast<AxisId>(a); (held - experts).has(axis)) result.parts.push_back(axis);
-  for (AxisId axis : mesh.expert_axes()) result.parts.push_back(axis);
+  result.parts.append(mesh.expert_axes());
   return result;
 }
 

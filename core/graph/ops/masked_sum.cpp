@@ -3,13 +3,11 @@
 #include "core/graph/ops/masked_sum.hpp"
 
 #include "core/graph/gradient_scope.hpp"
+#include "core/graph/label_rule.hpp"
 
 namespace tessera::ops {
 namespace {
 
-std::vector<Type> masked_sum_type(const TypeArgs&) {
-  return {{Shape{}, DType::f64}};
-}
 std::vector<Type> spread_type(const TypeArgs& args) {
   return {args.in[1]};
 }
@@ -24,7 +22,7 @@ const Op masked_sum{.name = "masked_sum",
                     .labels = "..,.. -> ",
                     .sum = ".",
                     .accumulates = "0",
-                    .type = masked_sum_type,
+                    .type = f64_scalar,
                     .gradient = masked_sum_gradient};
 const Op spread{.name = "spread", .labels = ", .. -> ..", .priority = "10", .type = spread_type};
 

@@ -4,6 +4,7 @@
 
 #include "core/base/op_attributes.hpp"
 #include "core/graph/gradient_scope.hpp"
+#include "core/graph/label_rule.hpp"
 
 namespace tessera::ops {
 namespace {
@@ -13,9 +14,6 @@ Type last_dim(Type type, std::int64_t extent) {
   return type;
 }
 
-std::vector<Type> scalar_type(const TypeArgs&) {
-  return {{Shape{}, DType::f64}};
-}
 std::vector<Type> choice_type(const TypeArgs& args) {
   return {{last_dim(args.in[0], args.attributes.as<attributes::TopK>().k).shape, DType::i32}};
 }
@@ -83,7 +81,7 @@ const Op balance_loss{.name = "balance_loss",
                       .sum = "be",
                       .passes_partial = "1",
                       .accumulates = "0",
-                      .type = scalar_type,
+                      .type = f64_scalar,
                       .gradient = balance_loss_gradient};
 const Op balance_loss_grad{.name = "balance_loss_grad", .labels = ", be -> be", .priority = "1", .type = as_second};
 const Op z_loss{.name = "z_loss",
@@ -91,9 +89,9 @@ const Op z_loss{.name = "z_loss",
                 .sum = "sb",
                 .whole = "e",
                 .accumulates = "0",
-                .type = scalar_type,
+                .type = f64_scalar,
                 .gradient = z_loss_gradient};
 const Op z_loss_grad{.name = "z_loss_grad", .labels = ", sbe -> sbe", .whole = "e", .priority = "1", .type = as_second};
-const Op auxiliary_seed{.name = "auxiliary_seed", .type = scalar_type, .layout = seed_layout};
+const Op auxiliary_seed{.name = "auxiliary_seed", .type = f64_scalar, .layout = seed_layout};
 
 }  // namespace tessera::ops

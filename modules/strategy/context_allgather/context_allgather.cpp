@@ -5,8 +5,7 @@
 namespace tessera {
 
 void ContextAllgather::place_input(std::string_view, const TokenDims& dims, const Mesh& mesh, Layout& layout) const {
-  if (dims.sequence < 0) return;
-  for (AxisId axis : mesh.factors("cp")) layout.splits(dims.sequence).push_back(axis);
+  if (dims.sequence >= 0) layout.splits(dims.sequence).append(mesh.factors("cp"));
 }
 
 std::vector<Range> ContextAllgather::sequence_order(std::int64_t sequence, const Mesh& mesh) const {

@@ -107,8 +107,7 @@ bool goes_round(const Layout& queries, const AxisList& axes) {
 }  // namespace
 
 void ContextRing::place_input(std::string_view, const TokenDims& dims, const Mesh& mesh, Layout& layout) const {
-  if (dims.sequence < 0) return;
-  for (AxisId axis : mesh.factors("cp")) layout.splits(dims.sequence).push_back(axis);
+  if (dims.sequence >= 0) layout.splits(dims.sequence).append(mesh.factors("cp"));
 }
 
 void ContextRing::place_value(Mark mark, const Type& type, const Mesh& mesh, Layout&) const {

@@ -7,17 +7,6 @@
 namespace tessera {
 namespace {
 
-void append(AxisList& list, const AxisList& axes) {
-  for (AxisId axis : axes) list.push_back(axis);
-}
-
-void remove(AxisList& list, const AxisList& axes) {
-  AxisList kept;
-  for (AxisId axis : list)
-    if (!axes.has(axis)) kept.push_back(axis);
-  list = kept;
-}
-
 /// Whether every rank gets as many heads when `axes` share them besides those that do already.
 bool shared_evenly(std::int64_t heads, const Mesh& mesh, const AxisList& already, const AxisList& axes) {
   return heads % mesh.size_of(already.set() | axes.set()) == 0;
@@ -35,7 +24,7 @@ void refuse(std::int64_t heads, int tensor, int context) {
 }  // namespace
 
 void ContextUlysses::place_input(std::string_view, const TokenDims& dims, const Mesh& mesh, Layout& layout) const {
-  if (dims.sequence >= 0) append(layout.splits(dims.sequence), mesh.factors("cp"));
+  if (dims.sequence >= 0) layout.splits(dims.sequence).append(mesh.factors("cp"));
 }
 
 void ContextUlysses::place_value(Mark mark, const Type& type, const Mesh& mesh, Layout& layout) const {
@@ -45,12 +34,12 @@ void ContextUlysses::place_value(Mark mark, const Type& type, const Mesh& mesh, 
     const bool even = shared_evenly(type.shape[2], mesh, heads, axes);
     if (!even && mark == Mark::query) refuse(type.shape[2], mesh.size_of(heads.set()), mesh.size_of(axes.set()));
     if (!even) return;
-    remove(sequence, axes);
-    append(heads, axes);
+    sequence.remove(axes);
+    heads.append(axes);
   }
   if (mark == Mark::attention_output) {
-    remove(heads, axes);
-    append(sequence, axes);
+    heads.remove(axes);
+    sequence.append(axes);
   }
 }
 

@@ -5,8 +5,7 @@
 namespace tessera {
 
 void DataParallel::place_input(std::string_view, const TokenDims& dims, const Mesh& mesh, Layout& layout) const {
-  if (dims.batch < 0) return;
-  for (AxisId axis : mesh.factors("dp")) layout.splits(dims.batch).push_back(axis);
+  if (dims.batch >= 0) layout.splits(dims.batch).append(mesh.factors("dp"));
 }
 
 }  // namespace tessera

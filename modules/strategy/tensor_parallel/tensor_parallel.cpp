@@ -8,17 +8,6 @@
 namespace tessera {
 namespace {
 
-void append(AxisList& list, const AxisList& axes) {
-  for (AxisId axis : axes) list.push_back(axis);
-}
-
-void remove(AxisList& list, const AxisList& axes) {
-  AxisList kept;
-  for (AxisId axis : list)
-    if (!axes.has(axis)) kept.push_back(axis);
-  list = kept;
-}
-
 /// "2 and 4": the divisors of `heads` on both sides of `ranks`.
 std::string nearest_divisors(std::int64_t heads, std::int64_t ranks) {
   std::int64_t below = std::min(ranks, heads), above = ranks;
@@ -60,12 +49,12 @@ void TensorParallel::place_parameter(const Parameter& parameter, const Shape&, c
     case ParameterRole::table:
     case ParameterRole::column:
     case ParameterRole::column_bias:
-      return append(layout.splits(0), mesh.factors("tp"));
+      return layout.splits(0).append(mesh.factors("tp"));
     case ParameterRole::kv_column:
     case ParameterRole::kv_column_bias:
-      return append(layout.splits(0), key_axes(mesh));
+      return layout.splits(0).append(key_axes(mesh));
     case ParameterRole::row:
-      return append(layout.splits(1), mesh.factors("tp"));
+      return layout.splits(1).append(mesh.factors("tp"));
     default:
       return;
   }
@@ -74,8 +63,8 @@ void TensorParallel::place_parameter(const Parameter& parameter, const Shape&, c
 void TensorParallel::place_value(Mark mark, const Type&, const Mesh& mesh, Layout& layout) const {
   if (mark != Mark::residual && mark != Mark::block_input) return;
   const AxisList axes = mesh.factors("tp");
-  remove(layout.splits(0), axes);
-  if (mark == Mark::residual && residual_ == Residual::split) append(layout.splits(0), axes);
+  layout.splits(0).remove(axes);
+  if (mark == Mark::residual && residual_ == Residual::split) layout.splits(0).append(axes);
 }
 
 }  // namespace tessera
