@@ -6,6 +6,7 @@
 // Must not know: what an op does with them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 #include "core/base/dtype.hpp"
@@ -80,6 +81,13 @@ struct Factor {
 struct ExpertShare {
   std::int64_t experts = 1, k = 1;
   std::int64_t sequence = 1;
+};
+
+/// expert_load: number of experts, and the dtype of what is counted.
+struct ExpertLoad {
+  std::int64_t experts = 1;
+  DType to = DType::f64;
+  std::array<std::uint8_t, 7> zero = {};  ///< records have no undefined bytes
 };
 
 /// Rows of experts: how many there are, how many a token visits, and how many of its own rows a rank keeps for an

@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The losses that keep experts balanced: E · Σ share · mean score (Fedus et al. 2021), taken per sequence, and the
-// squared log-sum-exp of the logits (Zoph et al. 2022). A rank may see a part of each sequence; what it adds is divided
-// by the whole length, so that the parts' results sum to the whole's.
+// What experts get, and the losses that keep them balanced: E · Σ share · mean score (Fedus et al. 2021), taken per
+// sequence, and the squared log-sum-exp of the logits (Zoph et al. 2022). A rank may see a part of each sequence; what
+// it adds is divided by the whole length, so that the parts' results sum to the whole's.
 #include <cmath>
 
 #include "core/base/op_attributes.hpp"
@@ -41,6 +41,17 @@ void expert_share(const KernelCall& call) {
         for (std::int64_t i = 0; i < k; ++i) share[b * experts + choice[(token * batch + b) * k + i]] += 1;
     for (std::int64_t i = begin * experts; i < end * experts; ++i) share[i] *= each;
   });
+}
+
+/// Choices are few beside what experts do with them: one thread counts.
+template <class A>
+void expert_load(const KernelCall& call) {
+  const std::int64_t experts = call.out[0].count();
+  const auto* const choice = call.in[0].as<const std::int32_t>();
+  A* const load = call.out[0].as<A>();
+  check_below("expert", call.in[0], experts);
+  if (!call.accumulates(0)) std::fill_n(load, experts, A(0));
+  for (std::int64_t i = 0; i < call.in[0].count(); ++i) load[choice[i]] += 1;
 }
 
 /// Each thread has columns of its own and adds all tokens in order.
@@ -163,6 +174,9 @@ void auxiliary_seed(const KernelCall& call) {
 
 constexpr auto k_entries = join(for_floating([]<class T>() {
                                   return KernelEntry{"sequence_mean", dtype_of<T>, sequence_mean<T>};
+                                }),
+                                for_accumulation([]<class A>() {
+                                  return KernelEntry{"expert_load", dtype_of<A>, expert_load<A>, nullptr, 1U};
                                 }),
                                 for_accumulation([]<class D>() {
                                   return KernelEntry{"sequence_mean_grad", dtype_of<D>, sequence_mean_grad<D>};

@@ -99,6 +99,13 @@ Values expert_share(const Values& choice, const RouterExtents& extents) {
   return share;
 }
 
+Values expert_load(const Values& choice, std::int64_t experts) {
+  Values load = zeros(experts);
+  for (std::int64_t e = 0; e < experts; ++e)
+    at(load, e) = static_cast<double>(std::count(choice.begin(), choice.end(), static_cast<double>(e)));
+  return load;
+}
+
 Values sequence_mean(const Values& scores, const RouterExtents& extents) {
   Values mean = zeros(extents.batch * extents.experts);
   for (std::int64_t i = 0; i < count_of(scores); ++i)

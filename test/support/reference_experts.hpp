@@ -33,6 +33,8 @@ struct RouterExtents {
 };
 /// choice [s, batch, k] -> [batch, experts]
 Values expert_share(const Values& choice, const RouterExtents& extents);
+/// How often each expert is chosen.
+Values expert_load(const Values& choice, std::int64_t experts);
 /// scores [s, batch, experts] -> [batch, experts]
 Values sequence_mean(const Values& scores, const RouterExtents& extents);
 /// logits [s, batch, experts]

@@ -26,6 +26,10 @@ std::vector<Type> take_grad_type(const TypeArgs& args) {
 std::vector<Type> share_type(const TypeArgs& args) {
   return {{{args.in[0].shape[1], args.attributes.as<attributes::ExpertShare>().experts}, DType::f64}};
 }
+std::vector<Type> load_type(const TypeArgs& args) {
+  const auto load = args.attributes.as<attributes::ExpertLoad>();
+  return {{{load.experts}, load.to}};
+}
 std::vector<Type> as_second(const TypeArgs& args) {
   return {args.in[1]};
 }
@@ -73,6 +77,8 @@ const Op normalise{.name = "normalise", .labels = "..k -> ..k", .whole = "k", .g
 const Op normalise_grad{.name = "normalise_grad", .labels = "..k, ..k -> ..k", .whole = "k", .passes_partial = "0"};
 
 const Op expert_share{.name = "expert_share", .labels = "sbk -> be", .sum = "s", .whole = "k", .type = share_type};
+const Op expert_load{
+    .name = "expert_load", .labels = "sbk -> e", .sum = "sb", .whole = "k", .accumulates = "0", .type = load_type};
 const Op sequence_mean{.name = "sequence_mean", .labels = "sbe -> be~", .sum = "s", .gradient = sequence_mean_gradient};
 const Op sequence_mean_grad{
     .name = "sequence_mean_grad", .labels = "be, sbe -> sbe", .priority = "1", .type = as_second};

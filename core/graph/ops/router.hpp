@@ -28,6 +28,9 @@ extern const Op normalise_grad;  ///< dy ..k, x ..k -> dx ..k; attributes::Facto
 /// choice sbk -> be: the share of a sequence's choices that went to each expert, times the number of experts (f of
 /// Fedus et al. 2021); attributes::ExpertShare. No gradient.
 extern const Op expert_share;
+/// choice sbk -> e: how many choices went to each expert, f64 or f32 (exact up to 2²⁴); attributes::ExpertLoad. No
+/// gradient.
+extern const Op expert_load;
 extern const Op sequence_mean;       ///< scores sbe -> be: the mean over a sequence of attributes::Extent tokens
 extern const Op sequence_mean_grad;  ///< d be, scores sbe -> sbe
 

@@ -27,6 +27,8 @@ void add_router_cases(std::vector<OpCase>& cases, const TokenExtents& e, const a
   cases.push_back(make_case(ops::normalise, {positive(few)}, factor));
   cases.push_back(make_case(ops::normalise_grad, {floats(few), positive(few)}, factor));
   cases.push_back(make_case(ops::expert_share, {choice}, Attributes::of(attributes::ExpertShare{e.o, rule.k, e.s})));
+  for (const DType to : {DType::f64, DType::f32})
+    cases.push_back(make_case(ops::expert_load, {choice}, Attributes::of(attributes::ExpertLoad{e.o, to})));
   cases.push_back(make_case(ops::sequence_mean, {scores}, length));
   cases.push_back(make_case(ops::sequence_mean_grad, {floats(statistic), scores}, length));
   cases.push_back(make_case(ops::balance_loss, {floats(statistic), floats(statistic)}));

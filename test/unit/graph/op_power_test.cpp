@@ -75,6 +75,7 @@ TEST(OpPowerTest, EveryPartialOutputIsNeeded) {
                                                          {"dropout", "0"},
                                                          {"embed", "0"},
                                                          {"embed_grad", "0"},
+                                                         {"expert_load", "0"},
                                                          {"expert_share", "0"},
                                                          {"gelu_grad", "0"},
                                                          {"grouped_linear", "0"},

@@ -54,6 +54,23 @@ TEST_P(Balance, SharesOfChoicesAreCounted) {
   }
 }
 
+TEST_P(Balance, LoadsAreWholeNumbersAndAccumulate) {
+  for (const auto& [tokens, e] : k_extents) {
+    const Shape choices{tokens, e.batch, e.k};
+    const Values choice = random_integers(10, choices.count(), 0, e.experts);
+    const Values expected = reference::expert_load(choice, e.experts);
+    KernelRun run{"expert_load",
+                  sums(),
+                  {{DType::i32, choices, choice}},
+                  {{sums(), {e.experts}}},
+                  Attributes::of(attributes::ExpertLoad{e.experts, sums()})};
+    EXPECT_EQ(results_of(run)[0], expected) << tokens;
+    run.out = {{sums(), {e.experts}, Values(static_cast<std::size_t>(e.experts), 3.0)}};
+    run.accumulate = 1;
+    EXPECT_EQ(results_of(run)[0], reference::add(Values(static_cast<std::size_t>(e.experts), 3.0), expected)) << tokens;
+  }
+}
+
 TEST_P(Balance, MeansOverTheWholeSequence) {
   for (const auto& [tokens, e] : k_extents) {
     const Values scores = random(2, tokens * e.batch * e.experts);
