@@ -32,13 +32,17 @@ std::string bytes_text(double bytes) {
 }  // namespace
 
 double parameter_count(const ModelConfig& model) {
-  const std::int64_t period = model.experts.count > 0 ? model.experts.interval : 1;
-  if (model.layers <= 2 * period) return static_cast<double>(model.parameters());
-  ModelConfig one = model, two = model;
-  one.layers = 1 + (model.layers - 1) % period;
-  two.layers = one.layers + period;
-  const auto first = static_cast<double>(one.parameters()), second = static_cast<double>(two.parameters());
-  return first + static_cast<double>((model.layers - one.layers) / period) * (second - first);
+  ModelConfig dense = model;
+  dense.experts = {};
+  dense.layers = 1;
+  ModelConfig two = dense, sparse = dense;
+  two.layers = 2;
+  sparse.experts = model.experts;
+  sparse.experts.interval = 1;
+  sparse.experts.layers = {};
+  const auto layers = static_cast<double>(model.layers), with = static_cast<double>(model.expert_layers().size());
+  const auto one = static_cast<double>(dense.parameters()), layer = static_cast<double>(two.parameters()) - one;
+  return one + (layers - 1) * layer + (with > 0 ? with * (static_cast<double>(sparse.parameters()) - one) : 0);
 }
 
 std::vector<Need> training_needs(const ModelConfig& model, std::int64_t global_batch, const Settings& settings,

@@ -5,6 +5,8 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "core/config/expert_layers.hpp"
+
 namespace tessera::apps {
 namespace {
 
@@ -31,7 +33,7 @@ json write_model(const ModelConfig& m) {
           {"experts_per_token", m.experts.per_token},
           {"expert_ffn", m.experts.width(m.ffn)},
           {"shared_expert_ffn", m.experts.shared_ffn},
-          {"expert_interval", m.experts.interval},
+          {"expert_layers", expert_layers_text(m.expert_layers())},
           {"router_score", m.experts.score == RouterScore::sigmoid ? "sigmoid" : "softmax"},
           {"router_renormalise", m.experts.renormalise},
           {"router_scale", m.experts.scale},
@@ -42,13 +44,28 @@ json write_model(const ModelConfig& m) {
           {"expert_capacity", m.experts.capacity}};
 }
 
+/// First versions wrote an interval.
+std::vector<int> read_expert_layers(const json& j) {
+  const auto layers = j.at("layers").get<std::int64_t>();
+  if (!j.contains("expert_layers")) {
+    std::vector<int> every;
+    const auto interval = j.at("expert_interval").get<std::int64_t>();
+    for (std::int64_t layer = interval - 1; layer < layers; layer += interval) every.push_back(static_cast<int>(layer));
+    return every;
+  }
+  const ExpertLayers parsed = parse_expert_layers(j.at("expert_layers").get<std::string>(), layers);
+  if (!parsed.problem.empty())
+    throw Error(ErrorKind::data, "model.expert_layers of the checkpoint: " + parsed.problem, "use an older one");
+  return parsed.layers;
+}
+
 ExpertConfig read_experts(const json& j) {
   ExpertConfig e;
   j.at("experts").get_to(e.count);
   j.at("experts_per_token").get_to(e.per_token);
   j.at("expert_ffn").get_to(e.ffn);
   j.at("shared_expert_ffn").get_to(e.shared_ffn);
-  j.at("expert_interval").get_to(e.interval);
+  e.layers = read_expert_layers(j);
   e.score = j.at("router_score").get<std::string>() == "sigmoid" ? RouterScore::sigmoid : RouterScore::softmax;
   j.at("router_renormalise").get_to(e.renormalise);
   j.at("router_scale").get_to(e.scale);

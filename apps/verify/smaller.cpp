@@ -42,10 +42,28 @@ void shrink_model(Settings& settings, const ModelConfig& model, const Degrees& d
   set(settings, "model.heads", heads);
   set(settings, "model.kv_heads", key_heads);
   set(settings, "model.hidden", hidden);
-  set(settings, "model.ffn",
-      shrunk(model.ffn, std::max<std::int64_t>(1, model.ffn * hidden / model.hidden), degrees.tensor));
+  const auto shrink_width = [&](std::string_view name, std::int64_t width) {
+    if (width > 0)
+      set(settings, name, shrunk(width, std::max<std::int64_t>(1, width * hidden / model.hidden), degrees.tensor));
+  };
+  shrink_width("model.ffn", model.ffn);
+  shrink_width("model.expert_ffn", model.experts.ffn);
+  shrink_width("model.shared_expert_ffn", model.experts.shared_ffn);
   set(settings, "model.vocab", shrunk(model.vocab, k_vocabulary, degrees.tensor));
   set(settings, "model.sequence", shrunk(model.sequence, k_tokens, 2 * degrees.context * degrees.tensor));
+}
+
+/// Of the fewer layers those that stand where layers with experts do, the last one at least.
+void shrink_expert_layers(Settings& settings, const ModelConfig& model) {
+  const auto fewer = settings.get<std::int64_t>("model.layers");
+  if (model.experts.layers.empty())
+    return set(settings, "model.expert_interval", std::min(model.experts.interval, fewer));
+  std::vector<std::string> kept;
+  for (std::int64_t layer = 0; layer < fewer; ++layer)
+    if (model.has_experts(static_cast<int>(fewer == 1 ? 0 : layer * (model.layers - 1) / (fewer - 1))))
+      kept.push_back(std::to_string(layer));
+  if (kept.empty()) kept.push_back(std::to_string(fewer - 1));
+  set(settings, "model.expert_layers", std::move(kept));
 }
 
 void shrink_layers(Settings& settings, std::int64_t layers, const Degrees& degrees) {
@@ -85,6 +103,7 @@ Settings smaller(const Settings& settings, const ModelConfig& model, int world) 
   Settings result = settings;
   shrink_model(result, model, degrees);
   shrink_layers(result, model.layers, degrees);
+  if (model.experts.count > 0) shrink_expert_layers(result, model);
   shrink_batch(result, degrees);
   return result;
 }

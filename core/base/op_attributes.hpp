@@ -98,6 +98,11 @@ struct ExpertRows {
   std::int64_t round = 0;
 };
 
+/// Products of experts' rows: the share of the rows that an even spread of the tokens leaves empty. Costs only.
+struct GroupedRows {
+  double empty = 0;
+};
+
 /// step_decision: the largest norm that is not clipped; 0: never clips.
 struct Clip {
   double norm = 0;

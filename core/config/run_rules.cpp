@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "core/config/data_split.hpp"
+#include "core/config/expert_layers.hpp"
 #include "core/config/layer_counts.hpp"
 
 namespace tessera {
@@ -28,6 +29,8 @@ class Rules {
   std::string text(std::string_view name) const { return settings_.text(name); }
   double real(std::string_view name) const { return settings_.get<double>(name); }
   std::vector<std::string> list(std::string_view name) const { return settings_.get<std::vector<std::string>>(name); }
+
+  bool is_set(std::string_view name) const { return settings_.is_set(name); }
 
   void require(bool holds, std::initializer_list<std::string_view> options, std::string what, std::string hint) {
     if (holds) return;
@@ -80,6 +83,25 @@ void check_model(Rules& run) {
               fmt::format("model.layers = {} is less than parallel.pipeline x parallel.chunks = {} x {}", layers,
                           stages, chunks),
               "Every chunk of a stage needs a layer.");
+}
+
+void check_expert_layers(Rules& run) {
+  const std::vector<std::string> words = run.list("model.expert_layers");
+  if (run["model.experts"] == 0) return;
+  run.require(!words.empty() || run["model.expert_interval"] <= run["model.layers"],
+              {"model.expert_interval", "model.layers"},
+              fmt::format("model.expert_interval = {} is more than model.layers = {}: no layer has experts",
+                          run["model.expert_interval"], run["model.layers"]),
+              {});
+  if (words.empty()) return;
+  run.require(!run.is_set("model.expert_interval"), {"model.expert_interval"},
+              fmt::format("model.expert_interval = {} and model.expert_layers = {} both say which layers have experts",
+                          run["model.expert_interval"], run.text("model.expert_layers")),
+              "Keep one of them; --model.expert_layers= takes a preset's list back.");
+  const std::string problem = parse_expert_layers(words, run["model.layers"]).problem;
+  run.require(problem.empty(), {"model.expert_layers", "model.layers"},
+              fmt::format("model.expert_layers = {}: {}", run.text("model.expert_layers"), problem),
+              "Write rising layers and ranges: 1, 3, 5-7.");
 }
 
 void check_layers(Rules& run) {
@@ -160,6 +182,7 @@ void check_files(Rules& run) {
 std::vector<Problem> check_run(const Settings& settings, std::int64_t world) {
   Rules run(settings);
   check_model(run);
+  check_expert_layers(run);
   check_layers(run);
   if (world > 0) check_ranks(run, world);
   check_rates(run);

@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 // Mixture of experts (Shazeer et al. 2017): each token visits the experts that its router scores best.
+#include <algorithm>
+
 #include "core/graph/ops/expert_rows.hpp"
 #include "core/graph/ops/grouped_linear.hpp"
 #include "core/graph/ops/router.hpp"
@@ -45,13 +47,20 @@ Routing route(BlockContext& context, Value x) {
   return {choice, b.emit(ops::normalise, {weights}, Attributes::of(attributes::Factor{e.scale}))[0]};
 }
 
+/// What an even spread of the micro-batch leaves empty of these rows epci.
+attributes::GroupedRows expected_rows(BlockContext& context, Value rows) {
+  const Shape &tokens = context.builder.type(context.inputs.ids).shape, &there = context.builder.type(rows).shape;
+  const std::int64_t even = tokens.count() * context.config.experts.per_token;
+  return {std::max(0.0, 1 - static_cast<double>(even) / static_cast<double>(there[0] * there[1] * there[2]))};
+}
+
 Value expert_matrix(BlockContext& context, Value rows, Value counts, const std::string& field, std::int64_t out,
                     double deviation) {
   Builder& b = context.builder;
   const Shape& shape = b.type(rows).shape;
   const Value weight =
       b.parameter({field, {shape[0], out, shape[3]}, ParameterRole::expert, Initial::normal, deviation});
-  return b.emit(ops::grouped_linear, {rows, weight, counts})[0];
+  return b.emit(ops::grouped_linear, {rows, weight, counts}, Attributes::of(expected_rows(context, rows)))[0];
 }
 
 /// What every token adds, whatever its router says.

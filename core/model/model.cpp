@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+
 #include "core/model/architectures.hpp"
 
 namespace tessera {
@@ -52,6 +54,11 @@ void validate(const ModelConfig& c) {
            "model.expert_groups = {} of model.experts = {}: groups must be equal, and the best {} of them hold at "
            "least the {} experts of a token",
            e.groups, e.count, e.groups_per_token, e.per_token));
+  rule(e.count == 0 || !e.layers.empty() || e.interval <= c.layers,
+       fmt::format("model.expert_interval = {}: none of model.layers = {} has experts", e.interval, c.layers));
+  rule(std::is_sorted(e.layers.begin(), e.layers.end(), std::less_equal<>()) &&
+           (e.layers.empty() || (e.layers.front() >= 0 && e.layers.back() < c.layers)),
+       fmt::format("model.expert_layers are not rising layers from 0 to {}", c.layers - 1));
   rule(c.dropout >= 0 && c.dropout < 1, fmt::format("model.dropout = {} is not in [0, 1)", c.dropout));
   if (!broken.empty()) throw Error(ErrorKind::configuration, broken);
 }
@@ -65,6 +72,19 @@ ModelGraph build_model(const ModelConfig& config, const MicroBatch& micro_batch,
   const blocks::Embedded out = config.architecture == Architecture::llama ? llama_layers(context) : gpt_layers(context);
   blocks::head(context, out.x, out.table, micro_batch.head_pieces, model);
   return model;
+}
+
+bool ModelConfig::has_experts(int layer) const {
+  if (experts.count == 0) return false;
+  if (experts.layers.empty()) return (layer + 1) % experts.interval == 0;
+  return std::binary_search(experts.layers.begin(), experts.layers.end(), layer);
+}
+
+std::vector<int> ModelConfig::expert_layers() const {
+  std::vector<int> with;
+  for (int layer = 0; layer < static_cast<int>(layers); ++layer)
+    if (has_experts(layer)) with.push_back(layer);
+  return with;
 }
 
 std::int64_t ModelConfig::parameters() const {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "core/graph/builder.hpp"
 
@@ -18,11 +19,12 @@ enum class RouterScore : std::uint8_t { softmax, sigmoid };
 
 /// Mixture-of-experts layers. Experts are gated as llama's dense layers are, without biases.
 struct ExpertConfig {
-  std::int64_t count = 0;       ///< 0: all layers are dense
-  std::int64_t per_token = 2;   ///< experts that a token visits
-  std::int64_t ffn = 0;         ///< width of one; 0: as in a dense layer
-  std::int64_t shared_ffn = 0;  ///< width of the expert that every token visits; 0: there is none
-  std::int64_t interval = 1;    ///< layers interval - 1, 2 · interval - 1, … have experts
+  std::int64_t count = 0;        ///< 0: all layers are dense
+  std::int64_t per_token = 2;    ///< experts that a token visits
+  std::int64_t ffn = 0;          ///< width of one; 0: as in a dense layer
+  std::int64_t shared_ffn = 0;   ///< width of the expert that every token visits; 0: there is none
+  std::int64_t interval = 1;     ///< layers interval - 1, 2 · interval - 1, … have experts
+  std::vector<int> layers = {};  ///< or these, rising; empty: by interval
   RouterScore score = RouterScore::softmax;
   bool renormalise = true;  ///< the weights of a token's experts sum to `scale`
   double scale = 1;
@@ -52,7 +54,9 @@ struct ModelConfig {
   double dropout = 0;
   ExpertConfig experts = {};
 
-  bool has_experts(int layer) const { return experts.count > 0 && (layer + 1) % experts.interval == 0; }
+  bool has_experts(int layer) const;
+  std::vector<int> expert_layers() const;  ///< all that have, rising
+
   std::int64_t head_dim() const { return hidden / heads; }
   std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
 

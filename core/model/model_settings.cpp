@@ -4,6 +4,8 @@
 
 #include <fmt/core.h>
 
+#include "core/config/expert_layers.hpp"
+
 namespace tessera {
 namespace {
 
@@ -11,6 +13,13 @@ namespace {
 std::int64_t default_ffn(Architecture architecture, std::int64_t hidden) {
   if (architecture == Architecture::gpt) return 4 * hidden;
   return (8 * hidden / 3 + 63) / 64 * 64;
+}
+
+std::vector<int> listed_layers(const Settings& settings) {
+  const ExpertLayers parsed = parse_expert_layers(settings.get<std::vector<std::string>>("model.expert_layers"),
+                                                  settings.get<std::int64_t>("model.layers"));
+  if (!parsed.problem.empty()) throw Error(ErrorKind::configuration, "model.expert_layers: " + parsed.problem);
+  return parsed.layers;
 }
 
 ExpertConfig expert_config(const Settings& settings) {
@@ -21,8 +30,9 @@ ExpertConfig expert_config(const Settings& settings) {
   experts.ffn = settings.get<std::int64_t>("model.expert_ffn");
   experts.shared_ffn = settings.get<std::int64_t>("model.shared_expert_ffn");
   experts.interval = settings.get<std::int64_t>("model.expert_interval");
-  experts.score = settings.get<std::string>("model.router_score") == "sigmoid" ? RouterScore::sigmoid
-                                                                               : RouterScore::softmax;
+  experts.layers = listed_layers(settings);
+  experts.score =
+      settings.get<std::string>("model.router_score") == "sigmoid" ? RouterScore::sigmoid : RouterScore::softmax;
   experts.renormalise = settings.get<bool>("model.router_renormalise");
   experts.scale = settings.get<double>("model.router_scale");
   experts.groups = settings.get<std::int64_t>("model.expert_groups");

@@ -12,6 +12,7 @@
 #include <map>
 
 #include "core/base/counter_rng.hpp"
+#include "core/config/expert_layers.hpp"
 #include "test/support/context_strategies.hpp"
 #include "test/support/layout_run.hpp"
 
@@ -58,14 +59,24 @@ struct RandomCase {
   LayoutChoice layout;
 };
 
-void draw_experts(Draw& draw, ExpertConfig& e, LayoutChoice& layout) {
+/// Each layer with one half, at least one.
+std::vector<int> draw_layers(Draw& draw, std::int64_t layers) {
+  std::vector<int> chosen;
+  for (int layer = 0; layer < static_cast<int>(layers); ++layer)
+    if (draw.chance(0.5)) chosen.push_back(layer);
+  if (chosen.empty()) chosen.push_back(draw.number(0, static_cast<int>(layers) - 1));
+  return chosen;
+}
+
+void draw_experts(Draw& draw, std::int64_t layers, ExpertConfig& e, LayoutChoice& layout) {
   e.groups = draw.number(1, 2);
   e.count = e.groups * draw.number(1, 4);
   e.groups_per_token = draw.number(1, static_cast<int>(e.groups));
   e.per_token = draw.number(1, static_cast<int>(e.count / e.groups * e.groups_per_token));
   e.ffn = draw.number(1, 12);
   e.shared_ffn = draw.chance(0.3) ? draw.number(1, 8) : 0;
-  e.interval = draw.number(1, 2);
+  e.interval = draw.number(1, static_cast<int>(std::min<std::int64_t>(2, layers)));
+  if (draw.chance(0.4)) e.layers = draw_layers(draw, layers);
   e.score = draw.chance(0.3) ? RouterScore::sigmoid : RouterScore::softmax;
   e.renormalise = draw.chance(0.6);
   e.scale = draw.chance(0.3) ? 2.5 : 1;
@@ -104,7 +115,7 @@ RandomCase draw_case(std::uint64_t seed) {
   m.qk_norm = draw.chance(0.3);
   m.tied = draw.chance(0.4);
   m.dropout = draw.chance(0.3) ? 0.2 : 0;
-  if (m.architecture == Architecture::llama && draw.chance(0.5)) draw_experts(draw, m.experts, l);
+  if (m.architecture == Architecture::llama && draw.chance(0.5)) draw_experts(draw, m.layers, m.experts, l);
   s.micro_batch = draw.number(1, 3);
   s.global_batch = s.micro_batch * l.data * draw.number(1, 6);
   s.clip = draw.chance(0.5) ? 0.1 : 0;
@@ -113,12 +124,13 @@ RandomCase draw_case(std::uint64_t seed) {
   return c;
 }
 
-std::string describe(const ExpertConfig& e) {
+std::string describe_experts(const ModelConfig& m) {
+  const ExpertConfig& e = m.experts;
   if (e.count == 0) return "";
-  return fmt::format(", {} of {} experts of {}, {} of {} groups, every {}, shared {}, {}{} x {}, aux {} z {}",
-                     e.per_token, e.count, e.ffn, e.groups_per_token, e.groups, e.interval, e.shared_ffn,
-                     e.score == RouterScore::sigmoid ? "sigmoid" : "softmax", e.renormalise ? " renormalised" : "",
-                     e.scale, e.aux_coefficient, e.z_coefficient);
+  return fmt::format(", {} of {} experts of {}, {} of {} groups, layers {}, shared {}, {}{} x {}, aux {} z {}",
+                     e.per_token, e.count, e.ffn, e.groups_per_token, e.groups, expert_layers_text(m.expert_layers()),
+                     e.shared_ffn, e.score == RouterScore::sigmoid ? "sigmoid" : "softmax",
+                     e.renormalise ? " renormalised" : "", e.scale, e.aux_coefficient, e.z_coefficient);
 }
 
 std::string describe(const RandomCase& c) {
@@ -128,7 +140,7 @@ std::string describe(const RandomCase& c) {
              name_of(c.layout), m.architecture == Architecture::gpt ? "gpt" : "llama", m.layers, m.hidden, m.heads,
              m.kv_heads, m.ffn, m.vocab, m.sequence, m.biases ? " biases" : "", m.qk_norm ? " qk_norm" : "",
              m.tied ? " tied" : "", m.dropout, c.shape.global_batch, c.shape.micro_batch) +
-         describe(m.experts);
+         describe_experts(m);
 }
 
 /// A reason of refusal without its numbers.

@@ -21,6 +21,7 @@ ModelConfig unusual() {
                    .ffn = 40,
                    .shared_ffn = 24,
                    .interval = 2,
+                   .layers = {0, 2, 3},
                    .score = RouterScore::sigmoid,
                    .renormalise = false,
                    .scale = 2.5,

@@ -57,6 +57,14 @@ const Case k_cases[] = {
      "run.ini:3", ""},
     {"[parallel]\nexpert = 2\n", 2, "parallel.expert = 2, but the model has no experts", "run.ini:2",
      "Set model.experts, or parallel.expert = 1."},
+    {"[model]\nlayers = 4\nexperts = 2\nexpert_interval = 5\n", 1,
+     "model.expert_interval = 5 is more than model.layers = 4: no layer has experts", "run.ini:4", ""},
+    {"[model]\nlayers = 4\nexperts = 2\nexpert_interval = 2\nexpert_layers = 1, 3\n", 1,
+     "model.expert_interval = 2 and model.expert_layers = 1, 3 both say which layers have experts", "run.ini:4",
+     "Keep one of them; --model.expert_layers= takes a preset's list back."},
+    {"[model]\nlayers = 4\nexperts = 2\nexpert_layers = 1-4\n", 1,
+     "model.expert_layers = 1-4: '1-4' is not among the layers 0 to 3", "run.ini:4",
+     "Write rising layers and ranges: 1, 3, 5-7."},
     {"[model]\nlayers = 4\n[parallel]\npipeline = 4\nchunks = 2\n", 4,
      "model.layers = 4 is less than parallel.pipeline x parallel.chunks = 4 x 2", "run.ini:4",
      "Every chunk of a stage needs a layer."},
@@ -88,6 +96,7 @@ TEST(RunRules, GoodRunsHaveNoProblems) {
   EXPECT_THAT(problems_of("", 1), IsEmpty());
   EXPECT_THAT(problems_of("[parallel]\ntensor = 2\npipeline = 2\n[train]\nglobal_batch = 8\n", 8), IsEmpty());
   EXPECT_THAT(problems_of("[model]\nlayers = 8\n[parallel]\npipeline = 2\nlayers = 5, 3\n", 2), IsEmpty());
+  EXPECT_THAT(problems_of("[model]\nlayers = 4\nexperts = 2\nexpert_layers = pattern [0,1]*2\n", 1), IsEmpty());
   EXPECT_THAT(problems_of("[parallel]\ntensor = 64\n", 0), IsEmpty());  // ranks are not known yet
 }
 

@@ -124,5 +124,23 @@ TEST(LayerCosts, AreTheModelsFlops) {
   EXPECT_LE(costs.layers[0], static_cast<double>(2 * tokens * matrices + 4 * tokens * config.sequence * config.hidden));
 }
 
+/// Of 8 experts 2 work for a token, so a layer of them costs as a dense one of twice their width, and its router.
+TEST(LayerCosts, OnlyTheExpertsThatATokenVisitsCount) {
+  ModelConfig config{.layers = 8, .hidden = 16, .heads = 4, .kv_heads = 4, .ffn = 24, .vocab = 96, .sequence = 8};
+  config.experts = {.count = 8, .ffn = 24, .layers = {5, 6, 7}};
+  const std::int64_t batch = 2, tokens = config.sequence * batch;
+  const MicroBatch micro_batch{config.sequence, batch, 1};
+  for (const double capacity : {0.0, 0.5, 1.0, 2.0}) {
+    config.experts.capacity = capacity;
+    const LayerCosts costs = layer_costs(build_model(config, micro_batch, ModelPurpose::train, DType::f32).graph);
+    const double matrix = static_cast<double>(2 * tokens * 3 * config.hidden * config.experts.ffn);
+    const double router = static_cast<double>(2 * tokens * config.hidden * config.experts.count);
+    EXPECT_EQ(costs.layers[0], costs.layers[4]);
+    EXPECT_EQ(costs.layers[5], costs.layers[7]);
+    const double kept = capacity == 0.5 ? 0.5 : 1;  // the others are dropped
+    EXPECT_NEAR(costs.layers[7] - costs.layers[0], (2 * kept - 1) * matrix + router, 1e-6 * matrix) << capacity;
+  }
+}
+
 }  // namespace
 }  // namespace tessera

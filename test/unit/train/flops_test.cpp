@@ -50,6 +50,14 @@ TEST(Flops, ATiedTableIsOneMatrixAndPositionsAreNone) {
   EXPECT_EQ(token_flops(gpt2).matrices, tied.matrices);
 }
 
+// Layers 0 and 3 are dense; in the others 2 of 8 experts work for a token, and one that all visit.
+TEST(Flops, OnlyTheExpertsThatATokenVisitsCount) {
+  ModelConfig config{.layers = 4, .hidden = 64, .heads = 4, .kv_heads = 4, .ffn = 176, .vocab = 131, .sequence = 32};
+  config.experts = {.count = 8, .ffn = 48, .shared_ffn = 40, .layers = {1, 2}};
+  const double attention = 4 * 64.0 * 64, dense = 3 * 176.0 * 64, sparse = 3 * (2 * 48.0 + 40) * 64;
+  EXPECT_EQ(token_flops(config).matrices, 6 * (4 * attention + 2 * dense + 2 * sparse + 131.0 * 64));
+}
+
 TEST(Flops, RecomputationCountsForTheHardwareOnly) {
   const TokenFlops flops{.matrices = 90, .attention = 30};
   EXPECT_EQ(hardware_flops(flops, Recompute::none), 120);
