@@ -56,6 +56,12 @@ struct Dropout {
   std::int64_t width = 0;  ///< global extent of the feature dim
 };
 
+struct Jitter {
+  std::uint64_t site = 0;  ///< hash of the place's name
+  double spread = 0;       ///< of the factors, on both sides of 1
+  std::int64_t width = 0;  ///< global extent of the feature dim
+};
+
 /// cast: the dtype of the result.
 struct Cast {
   DType to = DType::f32;

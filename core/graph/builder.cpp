@@ -14,6 +14,7 @@
 #include "core/graph/ops/embed.hpp"
 #include "core/graph/ops/gelu.hpp"
 #include "core/graph/ops/heads.hpp"
+#include "core/graph/ops/jitter.hpp"
 #include "core/graph/ops/layer_norm.hpp"
 #include "core/graph/ops/linear.hpp"
 #include "core/graph/ops/masked_sum.hpp"
@@ -117,12 +118,22 @@ Value Builder::gelu(Value x, attributes::GeluForm form) {
   return one(ops::gelu, {x}, Attributes::of(attributes::Gelu{form}));
 }
 
+std::uint64_t Builder::place(std::string_view site) const {
+  return mix(hash_name(site) + static_cast<std::uint64_t>(layer_ + 1));
+}
+
 Value Builder::dropout(Value x, Value index, Value sample, std::string_view site, double probability) {
   if (probability == 0) return x;
-  const std::uint64_t place = mix(hash_name(site) + static_cast<std::uint64_t>(layer_ + 1));
   const Shape& shape = type(x).shape;
   return one(ops::dropout, {x, index, sample},
-             Attributes::of(attributes::Dropout{place, probability, shape[shape.rank() - 1]}));
+             Attributes::of(attributes::Dropout{place(site), probability, shape[shape.rank() - 1]}));
+}
+
+Value Builder::jitter(Value x, Value index, Value sample, std::string_view site, double spread) {
+  if (spread == 0) return x;
+  const Shape& shape = type(x).shape;
+  return one(ops::jitter, {x, index, sample},
+             Attributes::of(attributes::Jitter{place(site), spread, shape[shape.rank() - 1]}));
 }
 
 std::vector<Value> Builder::split_tokens(Value x, std::int64_t pieces, Value guide) {

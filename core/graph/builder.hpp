@@ -65,6 +65,8 @@ class Builder {
   Value gelu(Value x, attributes::GeluForm form);
   /// `site` names the place; nothing is added when `probability` is 0.
   Value dropout(Value x, Value index, Value sample, std::string_view site, double probability);
+  /// Noise at a place of that name; nothing is added when `spread` is 0.
+  Value jitter(Value x, Value index, Value sample, std::string_view site, double spread);
   /// Pieces of the sequence. Values whose pieces belong together need a common `guide`, one of them.
   std::vector<Value> split_tokens(Value x, std::int64_t pieces, Value guide = {});
   /// Sum over tokens of mask · cross entropy of the logits; f64 scalar.
@@ -74,6 +76,9 @@ class Builder {
   std::vector<Value> emit(const Op& op, std::vector<Value> in, const Attributes& attributes = {});
 
  private:
+  /// Number of a place of randomness: of its name and the current layer.
+  std::uint64_t place(std::string_view site) const;
+
   Value one(const Op& op, std::vector<Value> in, const Attributes& attributes = {}) {
     return emit(op, std::move(in), attributes)[0];
   }

@@ -29,6 +29,7 @@ std::span<const KernelEntry> embed_kernels();
 std::span<const KernelEntry> expert_rows_kernels();
 std::span<const KernelEntry> gelu_kernels();
 std::span<const KernelEntry> grouped_linear_kernels();
+std::span<const KernelEntry> jitter_kernels();
 std::span<const KernelEntry> layer_norm_kernels();
 std::span<const KernelEntry> linear_kernels();
 std::span<const KernelEntry> lse_merge_kernels();

@@ -37,6 +37,8 @@ Routing route(BlockContext& context, Value x) {
   const ExpertConfig& e = context.config.experts;
   const Value router =
       b.parameter({"router", {e.count, context.config.hidden}, ParameterRole::router, Initial::normal, k_deviation});
+  const ModelInputs& inputs = context.inputs;
+  if (context.purpose == ModelPurpose::train) x = b.jitter(x, inputs.index, inputs.sample, "router", e.noise);
   const Value logits = b.linear(x, router);
   const Value scores = b.emit(e.score == RouterScore::softmax ? ops::softmax : ops::sigmoid, {logits})[0];
   const Value choice = b.emit(ops::top_k, {scores, Value{}},

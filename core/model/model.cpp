@@ -59,6 +59,7 @@ void validate(const ModelConfig& c) {
   rule(std::is_sorted(e.layers.begin(), e.layers.end(), std::less_equal<>()) &&
            (e.layers.empty() || (e.layers.front() >= 0 && e.layers.back() < c.layers)),
        fmt::format("model.expert_layers are not rising layers from 0 to {}", c.layers - 1));
+  rule(e.noise >= 0 && e.noise < 1, fmt::format("model.router_noise = {} is not in [0, 1)", e.noise));
   rule(c.dropout >= 0 && c.dropout < 1, fmt::format("model.dropout = {} is not in [0, 1)", c.dropout));
   if (!broken.empty()) throw Error(ErrorKind::configuration, broken);
 }

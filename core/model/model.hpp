@@ -31,6 +31,7 @@ struct ExpertConfig {
   std::int64_t groups = 1, groups_per_token = 1;  ///< experts are chosen within the best groups
   double aux_coefficient = 0.01;
   double z_coefficient = 0;
+  double noise = 0;     ///< what the router reads is times 1 ± this, at random, in training
   double capacity = 0;  ///< rows that a rank keeps for an expert, relative to an even spread; more are dropped. 0: all
 
   std::int64_t width(std::int64_t dense) const { return ffn == 0 ? dense : ffn; }

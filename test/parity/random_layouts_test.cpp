@@ -82,6 +82,7 @@ void draw_experts(Draw& draw, std::int64_t layers, ExpertConfig& e, LayoutChoice
   e.scale = draw.chance(0.3) ? 2.5 : 1;
   e.aux_coefficient = draw.chance(0.7) ? 0.3 : 0;
   e.z_coefficient = draw.chance(0.3) ? 0.1 : 0;
+  e.noise = draw.chance(0.3) ? 0.3 : 0;
   if (draw.chance(0.7)) layout.expert = draw.divisor_of(layout.tensor * layout.context * layout.data);
 }
 
@@ -127,10 +128,10 @@ RandomCase draw_case(std::uint64_t seed) {
 std::string describe_experts(const ModelConfig& m) {
   const ExpertConfig& e = m.experts;
   if (e.count == 0) return "";
-  return fmt::format(", {} of {} experts of {}, {} of {} groups, layers {}, shared {}, {}{} x {}, aux {} z {}",
+  return fmt::format(", {} of {} experts of {}, {} of {} groups, layers {}, shared {}, {}{} x {}, aux {} z {} noise {}",
                      e.per_token, e.count, e.ffn, e.groups_per_token, e.groups, expert_layers_text(m.expert_layers()),
                      e.shared_ffn, e.score == RouterScore::sigmoid ? "sigmoid" : "softmax",
-                     e.renormalise ? " renormalised" : "", e.scale, e.aux_coefficient, e.z_coefficient);
+                     e.renormalise ? " renormalised" : "", e.scale, e.aux_coefficient, e.z_coefficient, e.noise);
 }
 
 std::string describe(const RandomCase& c) {

@@ -167,6 +167,19 @@ Values dropout(const Values& x, const Values& index, const Values& sample, const
   return y;
 }
 
+Values jitter(const Values& x, const Values& index, const Values& sample, const DropoutPlace& place) {
+  Values y = x;
+  const std::int64_t width = index.empty() ? 0 : count_of(x) / count_of(index), batch = count_of(sample);
+  for (std::int64_t i = 0; i < count_of(x); ++i) {
+    const std::int64_t token = i / width;
+    const CounterRng rng(place.seed, place.site, static_cast<std::uint64_t>(at(sample, token % batch)));
+    const auto row = static_cast<std::int64_t>(at(index, token));
+    const double u = rng.uniform(static_cast<std::uint64_t>(row * place.width + place.first + i % width));
+    at(y, i) *= (1 - place.probability) + 2 * place.probability * u;
+  }
+  return y;
+}
+
 Values row_max(const Values& x, std::int64_t rows) {
   Values largest(static_cast<std::size_t>(rows), -std::numeric_limits<double>::infinity());
   const std::int64_t width = rows == 0 ? 0 : count_of(x) / rows;

@@ -61,6 +61,9 @@ struct DropoutPlace {
 };
 Values dropout(const Values& x, const Values& index, const Values& sample, const DropoutPlace& place);
 
+/// The same of noise; `probability` is its spread.
+Values jitter(const Values& x, const Values& index, const Values& sample, const DropoutPlace& place);
+
 /// The largest of each row, −inf for rows of no elements.
 Values row_max(const Values& x, std::int64_t rows);
 

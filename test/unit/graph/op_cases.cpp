@@ -13,6 +13,7 @@
 #include "core/graph/ops/embed.hpp"
 #include "core/graph/ops/gelu.hpp"
 #include "core/graph/ops/heads.hpp"
+#include "core/graph/ops/jitter.hpp"
 #include "core/graph/ops/layer_norm.hpp"
 #include "core/graph/ops/linear.hpp"
 #include "core/graph/ops/lse_merge.hpp"
@@ -91,6 +92,8 @@ void add_elementwise_cases(std::vector<OpCase>& cases, const TokenExtents& e) {
   }
   cases.push_back(make_case(ops::dropout, {floats(shape), integers(e.tokens(), 9), integers({e.b}, 9, DType::i64)},
                             Attributes::of(attributes::Dropout{11, 0.4, e.h})));
+  cases.push_back(make_case(ops::jitter, {floats(shape), integers(e.tokens(), 9), integers({e.b}, 9, DType::i64)},
+                            Attributes::of(attributes::Jitter{11, 0.4, e.h})));
 }
 
 /// Query heads n, key heads m.

@@ -81,6 +81,7 @@ TEST(OpPowerTest, EveryPartialOutputIsNeeded) {
                                                          {"grouped_linear", "0"},
                                                          {"grouped_linear_dw", "0"},
                                                          {"grouped_linear_dx", "0"},
+                                                         {"jitter", "0"},
                                                          {"layer_norm_grad", "012"},
                                                          {"linear", "0"},
                                                          {"linear_dw", "0"},
