@@ -11,12 +11,14 @@
 #include "apps/tensor_files.hpp"
 #include "core/base/log.hpp"
 #include "core/config/settings_text.hpp"
+#include "core/train/state_check.hpp"
 #include "io/checkpoint/checkpoint_reader.hpp"
 #include "io/checkpoint/checkpoint_writer.hpp"
 
 namespace tessera::apps {
 namespace {
 
+constexpr std::size_t k_most_problems = 5;  // that are named
 constexpr const char* k_model_file = "model.h5";
 constexpr const char* k_optimizer_file = "optimizer.h5";
 
@@ -89,6 +91,7 @@ void load(const CheckpointContext& context, const io::CheckpointReader& reader, 
   wanted.insert(wanted.end(), states.begin(), states.end());
   std::vector<io::Digest> digests(reader.manifest().tensors.size());
   context.ranks.agreed([&] {
+    context.ranks.faults().reached("load");
     reader.expect(wanted);
     for (const FilePart& part : parts) {
       const int tensor = reader.find(part.path);
@@ -102,11 +105,23 @@ void load(const CheckpointContext& context, const io::CheckpointReader& reader, 
   reader.check_digests(digests, world);
 }
 
+/// Nothing that is not sound takes a sound checkpoint's place. Collective.
+void check_state(const CheckpointContext& context, const Engine& engine, std::int64_t step) {
+  const std::vector<std::string> problems = state_problems(engine.tensors(), context.ranks.world(), k_most_problems);
+  if (problems.empty()) return;
+  std::string message = fmt::format("step {} cannot be saved:", step);
+  for (const std::string& problem : problems) message += "\n" + problem;
+  throw AgreedError(Error(ErrorKind::numerics, message,
+                          "Resume from the newest checkpoint. If only one rank is named, suspect its processor or "
+                          "memory; else lower optimizer.lr."));
+}
+
 }  // namespace
 
 void save_checkpoint(const CheckpointContext& context, Engine& engine, const Progress& progress) {
   const Settings& settings = context.settings;
   Communicator& world = context.ranks.world();
+  check_state(context, engine, progress.step);
   const std::vector<FilePart> parts = file_parts(engine.tensors());
   RunState state{progress,
                  context.model,
@@ -115,13 +130,12 @@ void save_checkpoint(const CheckpointContext& context, Engine& engine, const Pro
                  settings.get<std::string>("train.precision"),
                  static_cast<std::uint64_t>(settings.get<std::int64_t>("train.seed")),
                  to_json(settings)};
+  std::function<void(std::string_view)> disturb;
+  if (context.ranks.faults().any())
+    disturb = [&](std::string_view at) { context.ranks.faults().reached(fmt::format("save.{}", at), progress.step); };
   try {
-    io::CheckpointWriter writer({settings.get<std::string>("checkpoint.dir"),
-                                 progress.step,
-                                 io::Transport::direct,
-                                 settings.get<int>("checkpoint.keep"),
-                                 {},
-                                 settings.get<int>("checkpoint.files")},
+    io::CheckpointWriter writer({settings.get<std::string>("checkpoint.dir"), progress.step, io::Transport::direct,
+                                 settings.get<int>("checkpoint.keep"), disturb, settings.get<int>("checkpoint.files")},
                                 world);
     for (const auto& [file, kind] :
          {std::pair(k_model_file, TensorFile::model), std::pair(k_optimizer_file, TensorFile::optimizer)}) {

@@ -31,7 +31,8 @@ struct CheckpointContext {
   DataIdentity data;
 };
 
-/// Saves into checkpoint.dir. Collective; throws AgreedError, and what was committed before stays as it was.
+/// Saves into checkpoint.dir. Collective; throws AgreedError, and what was committed before stays as it was. Weights
+/// and states that are not finite, or not the same bits on ranks that hold the same part, are Error{numerics}.
 void save_checkpoint(const CheckpointContext& context, Engine& engine, const Progress& progress);
 
 struct Resumed {

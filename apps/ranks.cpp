@@ -2,11 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/ranks.hpp"
 
+#include <optional>
+
 #include <fmt/core.h>
 
 #include "apps/report.hpp"
 #include "core/base/log.hpp"
 #include "io/checkpoint/together.hpp"
+#include "mpi/launch.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -17,6 +20,12 @@ void end_stalled(const StallReport& report) {
                    "look at the named rank (is its process stopped, swapping, or stuck in a file system?); "
                    "train.watchdog sets the limit"));
   mpi::Environment::abort(static_cast<int>(ErrorKind::stalled));
+}
+
+/// "rank 3: the start of MPI", as long as only the launcher can tell the rank.
+std::string named(const char* what) {
+  const std::optional<int> rank = mpi::launched_rank(mpi::environment_variables());
+  return rank ? fmt::format("rank {}: {}", *rank, what) : std::string(what);
 }
 
 /// Rank 0 reads the command line for all, so that another one elsewhere would be ignored.
@@ -34,16 +43,25 @@ void check_command(Ranks& ranks, std::string_view verb, std::span<const std::str
 
 }  // namespace
 
-Ranks::Ranks()
-    : environment_(argc_, argv_),
+Ranks::Ranks(double watchdog)
+    : limit_(watchdog),
+      deadline_(named("the start of MPI"), watchdog),
+      environment_(argc_, argv_),
       memory_(mpi::find_node_memory(environment_, no_memory_)),
       logs_(environment_),
       recorder_(logs_.own(), environment_.rank()),
       world_(mpi::make_world(environment_, {.memory = memory_})),
-      threads_(mpi::choose_threads(environment_)) {
+      threads_(mpi::choose_threads(environment_)),
+      faults_(environment_.rank()) {
+  deadline_.end();
   set_log_rank(environment_.rank(), environment_.size());
   world_->set_recorder(&recorder_, "world");
   if (memory_ == nullptr) log_debug("mpi", no_memory_);
+  watch(watchdog);
+}
+
+Ranks::~Ranks() {
+  deadline_.begin(fmt::format("rank {}: the end of MPI", environment_.rank()), limit_);
 }
 
 void Ranks::agreed(const std::function<void()>& action) {
@@ -64,6 +82,7 @@ std::string Ranks::from_root(const std::function<std::string()>& action) {
 
 void Ranks::watch(double seconds) {
   watchdog_.reset();
+  limit_ = seconds;
   if (seconds <= 0) return;
   WatchdogOptions options;
   options.limit = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
@@ -72,9 +91,9 @@ void Ranks::watch(double seconds) {
   watchdog_ = std::make_unique<Watchdog>(options, end_stalled);
 }
 
-int run_on_ranks(std::string_view verb, std::span<const std::string> arguments,
-                 const std::function<int(Ranks&)>& body) {
-  Ranks ranks;
+int run_on_ranks(std::string_view verb, std::span<const std::string> arguments, const std::function<int(Ranks&)>& body,
+                 double watchdog) {
+  Ranks ranks(watchdog);
   try {
     check_command(ranks, verb, arguments);
     return body(ranks);

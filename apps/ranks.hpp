@@ -12,6 +12,8 @@
 #include <string>
 #include <string_view>
 
+#include "apps/deadline.hpp"
+#include "apps/fault_points.hpp"
 #include "core/base/error.hpp"
 #include "core/comm/communicator.hpp"
 #include "core/comm/flight_recorder.hpp"
@@ -29,9 +31,16 @@ class AgreedError : public Error {
   explicit AgreedError(const Error& error) : Error(error) {}
 };
 
+/// Until a run has said another time: how long ranks wait for each other.
+inline constexpr double k_first_watchdog = 600;
+
 class Ranks {
  public:
-  Ranks();
+  /// Starts MPI. `watchdog`: seconds, as of watch(), which is called with it.
+  explicit Ranks(double watchdog = k_first_watchdog);
+  ~Ranks();
+  Ranks(const Ranks&) = delete;
+  Ranks& operator=(const Ranks&) = delete;
 
   Communicator& world() { return *world_; }
   const mpi::Environment& environment() const { return environment_; }
@@ -50,12 +59,17 @@ class Ranks {
   /// `action` on rank 0 only, with the same agreement. Its text is returned on all ranks. Collective.
   std::string from_root(const std::function<std::string()>& action);
 
+  /// Faults on purpose, for tests.
+  FaultPoints& faults() { return faults_; }
+
   /// From now on a wait that lasts longer ends the job with ErrorKind::stalled and names the silent rank. 0: never.
   void watch(double seconds);
 
  private:
   int argc_ = 0;
   char** argv_ = nullptr;
+  double limit_;       ///< of the watchdog and the deadline, in seconds
+  Deadline deadline_;  ///< while MPI starts or ends, when no watchdog can look
   mpi::Environment environment_;
   std::string no_memory_;                    ///< why the ranks of this node share none
   std::shared_ptr<mpi::NodeMemory> memory_;  ///< null: messages only
@@ -63,12 +77,14 @@ class Ranks {
   FlightRecorder recorder_;
   std::unique_ptr<Communicator> world_;
   mpi::ThreadChoice threads_;
+  FaultPoints faults_;
   std::unique_ptr<Watchdog> watchdog_;
 };
 
 /// Runs `body` on this rank, after all ranks have found that they were given the same verb and arguments. An
 /// AgreedError is shown by rank 0 and returned as exit code by all; any other exception is this rank's alone: it is
-/// shown with the rank, and the whole job is ended with its code, since others may wait.
-int run_on_ranks(std::string_view verb, std::span<const std::string> arguments, const std::function<int(Ranks&)>& body);
+/// shown with the rank, and the whole job is ended with its code, since others may wait. `watchdog`: see Ranks.
+int run_on_ranks(std::string_view verb, std::span<const std::string> arguments, const std::function<int(Ranks&)>& body,
+                 double watchdog = k_first_watchdog);
 
 }  // namespace tessera::apps

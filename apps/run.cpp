@@ -210,6 +210,16 @@ void Run::check_used() const {
   if (!unused.empty()) throw run_error(unused);
 }
 
+double first_watchdog(std::span<const std::string> arguments) {
+  try {
+    std::vector<std::string> rest(arguments.begin(), arguments.end());
+    (void)take_module_path(rest);
+    return first_settings(rest, {}).get<double>("train.watchdog");
+  } catch (const std::exception&) {  // rank 0 will report it
+    return k_first_watchdog;
+  }
+}
+
 std::string run_help() {
   Registry registry;
   const ModuleLoader loader(registry, search_folders({}, {}), linked_modules());

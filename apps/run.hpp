@@ -47,6 +47,9 @@ class Run {
   std::unique_ptr<ModuleLoader> loader_;
 };
 
+/// train.watchdog in seconds as far as this rank can tell by itself, for the time before rank 0 has told the options.
+double first_watchdog(std::span<const std::string> arguments);
+
 /// The options of the core and of all modules that can be found, for `--help`.
 std::string run_help();
 

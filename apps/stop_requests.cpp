@@ -43,7 +43,7 @@ void catch_signals(void (*handler)(int)) {
 
 }  // namespace
 
-StopRequests::StopRequests(Ranks& ranks) : ranks_(ranks), start_(std::chrono::steady_clock::now()) {
+StopRequests::StopRequests() : start_(std::chrono::steady_clock::now()) {
   catch_signals(remember);
 }
 
@@ -52,7 +52,8 @@ StopRequests::~StopRequests() {
   is_training = false;
 }
 
-void StopRequests::begin(std::filesystem::path stop_file, double seconds) {
+void StopRequests::begin(Ranks& ranks, std::filesystem::path stop_file, double seconds) {
+  ranks_ = &ranks;
   stop_file_ = std::move(stop_file);
   limited_ = seconds > 0;
   end_ = start_ + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
@@ -61,7 +62,7 @@ void StopRequests::begin(std::filesystem::path stop_file, double seconds) {
 
 std::string StopRequests::look() const {
   if (const int number = received_signal.load(std::memory_order_relaxed)) return fmt::format("signal {}", number);
-  if (!ranks_.root()) return {};
+  if (!ranks_->root()) return {};
   if (limited_ && std::chrono::steady_clock::now() >= end_) return "the time limit (train.stop_after)";
   if (!stop_file_.empty() && std::filesystem::exists(stop_file_))
     return fmt::format("the file {}", stop_file_.string());
@@ -70,7 +71,7 @@ std::string StopRequests::look() const {
 
 bool StopRequests::asked() {
   if (reason_.empty()) reason_ = look();
-  return !ranks_.world().agree(reason_.empty());
+  return !ranks_->world().agree(reason_.empty());
 }
 
 }  // namespace tessera::apps

@@ -17,17 +17,17 @@ namespace tessera::apps {
 class StopRequests {
  public:
   /// Catches SIGUSR1, SIGUSR2, SIGTERM, SIGINT and SIGHUP from now on, where they are not ignored. Until begin() they
-  /// end the process at once, as stopped: there is nothing to save.
-  explicit StopRequests(Ranks& ranks);
+  /// end the process at once, as stopped: there is nothing to save. Made before MPI starts, which takes a while.
+  StopRequests();
   ~StopRequests();
   StopRequests(const StopRequests&) = delete;
   StopRequests& operator=(const StopRequests&) = delete;
 
   /// From now on requests are remembered until somebody asks. `stop_file` (may be empty) is looked for by rank 0;
   /// `seconds` is the time limit since the start, 0: none.
-  void begin(std::filesystem::path stop_file, double seconds);
+  void begin(Ranks& ranks, std::filesystem::path stop_file, double seconds);
 
-  /// Whether any rank was asked; the answer is the same on all. Collective.
+  /// Whether any rank was asked; the answer is the same on all. After begin(). Collective.
   bool asked();
 
   /// What asked this rank, for the log; empty when it was another.
@@ -36,7 +36,7 @@ class StopRequests {
  private:
   std::string look() const;
 
-  Ranks& ranks_;
+  Ranks* ranks_ = nullptr;
   std::filesystem::path stop_file_;
   std::chrono::steady_clock::time_point start_, end_;
   bool limited_ = false;

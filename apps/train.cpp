@@ -3,7 +3,9 @@
 #include <array>
 #include <chrono>
 #include <cstdio>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <vector>
 
@@ -19,6 +21,7 @@
 #include "core/base/log.hpp"
 #include "core/scheduler/describe.hpp"
 #include "core/train/flops.hpp"
+#include "core/train/state_check.hpp"
 #include "io/log/step_metrics.hpp"
 #include "io/output.hpp"
 #include "io/path_lock.hpp"
@@ -29,10 +32,26 @@ namespace {
 /// For the run before this one to end, where it was killed.
 constexpr std::chrono::seconds k_lock_patience{3};
 
+constexpr std::size_t k_most_problems = 5;  // that are named
+
 /// Options that are read when the run is under way.
 constexpr std::array k_read_later{"checkpoint.resume", "checkpoint.keep",  "checkpoint.interval", "checkpoint.files",
                                   "log.dir",           "log.interval",     "log.level",           "modules.path",
                                   "train.watchdog",    "train.stop_after", "train.memory_limit"};
+
+/// Does to a weight of this rank what a test wants: a number that is not finite, or another lowest bit.
+void spoil_weights(const Engine& engine, FaultAction action) {
+  for (const TensorPart& part : engine.tensors()) {
+    if (part.slab.extent.count() == 0) continue;
+    if (action == FaultAction::flip)
+      *static_cast<unsigned char*>(part.data) ^= 1;
+    else if (part.dtype == DType::f64)
+      *static_cast<double*>(part.data) = std::numeric_limits<double>::quiet_NaN();
+    else
+      *static_cast<float*>(part.data) = std::numeric_limits<float>::quiet_NaN();
+    return;
+  }
+}
 
 /// Console lines, metrics, traces, saves and stops of a run.
 class Hooks final : public TrainerHooks {
@@ -58,6 +77,7 @@ class Hooks final : public TrainerHooks {
 
   void stepped(const StepRecord& record) override {
     trace_.write_step(engine_.training(), record.step);
+    if (const auto action = ranks_.faults().reached("step", record.step)) spoil_weights(engine_, *action);
     console_.skipped_steps += record.skipped ? 1 : 0;
     if (!ranks_.root()) return;
     if (metrics_) io::write_step(*metrics_, record);
@@ -150,12 +170,30 @@ Progress first_progress(const CheckpointContext& checkpoints, Engine& engine, Tr
   return resumed->progress;
 }
 
-int train_run(Ranks& ranks, std::span<const std::string> arguments) {
-  StopRequests stops(ranks);
+/// Trains. Where the numbers end the run, which they do on all ranks, the error names the ranks and tensors that are
+/// not sound. Collective.
+Ending train_and_explain(const TrainerArgs& args, Progress& progress, TrainerHooks& hooks, Ranks& ranks) {
+  try {
+    return train(args, progress, hooks);
+  } catch (const AgreedError&) {
+    throw;
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::numerics) throw;
+    std::string message = error.what();
+    for (const std::string& problem : state_problems(args.engine.tensors(), ranks.world(), k_most_problems))
+      message += "\n" + problem;
+    throw AgreedError(Error(error.kind(), message, error.hint()));
+  }
+}
+
+int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests& stops) {
+  ranks.faults().reached("start");
   Run run(ranks, arguments, {}, DataNeed::required);
   const Settings& settings = run.settings();
+  ranks.watch(settings.get<double>("train.watchdog"));
   check_trace(ranks, settings);
   TraceFile trace(settings.get<std::string>("train.trace"), ranks);
+  ranks.faults().reached("compile");
   TrainingSetup setup(ranks, run, trace.executor_options());
   const CheckpointContext checkpoints{ranks, settings, setup.mesh(), setup.model(), setup.data_identity()};
   TrainerArgs args = setup.trainer_args();
@@ -164,7 +202,6 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
     run.check_used();
   });
   describe_run(setup, ranks);
-  ranks.watch(settings.get<double>("train.watchdog"));
   setup.engine().connect();
   const std::int64_t runtime = resident_bytes();
   log_info("memory", fmt::format("runtime (libraries, communicators): {}", describe_bytes(runtime)));
@@ -176,8 +213,11 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
   Progress progress = first_progress(checkpoints, setup.engine(), args);
   Hooks hooks(ranks, checkpoints, setup.engine(), stops, trace);
   hooks.open_metrics(progress.step + 1);
-  stops.begin(stop_file(settings), settings.get<double>("train.stop_after"));
-  const Ending ending = train(args, progress, hooks);
+  std::optional<FaultySource> disturbed;
+  if (ranks.faults().any() && args.validation.source != nullptr)
+    args.validation.source = &disturbed.emplace(*args.validation.source, ranks.faults(), "evaluation");
+  stops.begin(ranks, stop_file(settings), settings.get<double>("train.stop_after"));
+  const Ending ending = train_and_explain(args, progress, hooks, ranks);
   trace.close();
   if (ending == Ending::finished) return k_done;
   log_info("run", fmt::format("stopped after step {}{}", progress.step,
@@ -186,7 +226,9 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments) {
 }
 
 int train_verb(std::span<const std::string> arguments) {
-  return run_on_ranks("train", arguments, [&](Ranks& ranks) { return train_run(ranks, arguments); });
+  StopRequests stops;
+  return run_on_ranks(
+      "train", arguments, [&](Ranks& ranks) { return train_run(ranks, arguments, stops); }, first_watchdog(arguments));
 }
 
 }  // namespace

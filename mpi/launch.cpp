@@ -212,6 +212,11 @@ int launched_processes(const Variables& variables) {
   return number_of(variables, name).value_or(1);
 }
 
+std::optional<int> launched_rank(const Variables& variables) {
+  const Launcher* launcher = binding_launcher(variables);
+  return launcher == nullptr ? std::nullopt : number_of(variables, launcher->rank);
+}
+
 std::string check_launcher(const Variables& variables, const RankFacts& facts) {
   const Launcher* launcher = binding_launcher(variables);
   // PMIx tells each process its rank, whoever started it.

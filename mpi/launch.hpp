@@ -7,6 +7,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,9 @@ std::string check_launcher(const Variables& variables, const RankFacts& facts);
 /// How many processes a launcher says that it started, this one included; 1 where none did, or does not say. For
 /// programs that do not start MPI.
 int launched_processes(const Variables& variables);
+
+/// The rank that a launcher gave this process, if it says so. For what happens before MPI has started.
+std::optional<int> launched_rank(const Variables& variables);
 
 /// Reads SLURM's list of tasks for each node, "2(x3),1" = 2 2 2 1. Throws Error{data}.
 std::vector<int> parse_tasks_per_node(std::string_view text);

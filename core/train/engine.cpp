@@ -90,14 +90,20 @@ StepOutcome Engine::step(BatchSource& source, std::int64_t first_sample, const S
 }
 
 EvaluationOutcome Engine::evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples) {
+  return *evaluate(source, first_sample, samples, [] { return false; });
+}
+
+std::optional<EvaluationOutcome> Engine::evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples,
+                                                  const std::function<bool()>& give_up) {
   double loss = 0, tokens = 0;
   for (std::int64_t done = 0; done < samples; done += columns_) {
+    if (done > 0 && give_up()) return std::nullopt;
     fill(evaluation_.plan, evaluation_inputs_, source, first_sample + done, std::min(columns_, samples - done), 0);
     evaluation_executor_->run({.seed = args_.seed});
     loss += scalar(evaluation_.plan.loss);
     tokens += scalar(evaluation_.plan.count);
   }
-  return {tokens > 0 ? loss / tokens : 0, static_cast<std::int64_t>(tokens)};
+  return EvaluationOutcome{tokens > 0 ? loss / tokens : 0, static_cast<std::int64_t>(tokens)};
 }
 
 BatchView Engine::bind_inputs(const Plan& plan) const {

@@ -7,6 +7,7 @@
 // Must not know: files, options, schedules of the learning rate.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -83,8 +84,11 @@ class Engine {
   /// One update with the samples [first_sample, first_sample + global_batch) of the source. Collective.
   StepOutcome step(BatchSource& source, std::int64_t first_sample, const StepSettings& settings);
 
-  /// The mean token loss of `samples` samples, each once. Changes nothing of training. Collective.
+  /// The mean token loss of `samples` samples, each once. Changes nothing of training. Collective. `give_up` is asked
+  /// between micro-batches, with the same answer on all ranks: yes ends the evaluation without an outcome.
   EvaluationOutcome evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples);
+  std::optional<EvaluationOutcome> evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples,
+                                            const std::function<bool()>& give_up);
 
   /// Weights, then optimizer states, the same list on all ranks: those that hold the same part all list it, and what
   /// only other stages hold is there without elements.

@@ -26,8 +26,8 @@ class Loop {
     while (progress_.step < args_.steps) {
       step();
       const bool last = progress_.step == args_.steps;
-      if (due(args_.eval_interval) || (last && args_.eval_interval > 0)) evaluate();
-      const bool stop = hooks_.stop_asked() && !last;
+      const bool evaluated = evaluate(last);
+      const bool stop = (!evaluated || hooks_.stop_asked()) && !last;
       if (stop || due(args_.save_interval.value_or(0))) save();
       if (stop) return Ending::stopped;
     }
@@ -86,9 +86,14 @@ class Loop {
     record.hfu = speed.hfu;
   }
 
-  void evaluate() {
-    if (args_.validation.source == nullptr) return;
-    hooks_.evaluated(progress_.step, args_.engine.evaluate(*args_.validation.source, 0, args_.validation.samples));
+  /// False: asked to stop meanwhile.
+  bool evaluate(bool last) {
+    const bool wanted = due(args_.eval_interval) || (last && args_.eval_interval > 0);
+    if (!wanted || args_.validation.source == nullptr) return true;
+    const std::optional<EvaluationOutcome> outcome = args_.engine.evaluate(
+        *args_.validation.source, 0, args_.validation.samples, [this] { return hooks_.stop_asked(); });
+    if (outcome) hooks_.evaluated(progress_.step, *outcome);
+    return outcome.has_value();
   }
 
   const TrainerArgs& args_;

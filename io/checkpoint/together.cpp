@@ -37,6 +37,7 @@ std::vector<std::int64_t> all_gather(Communicator& ranks, std::span<const std::i
 
 /// Nobody reads more of one error.
 constexpr std::size_t k_most_text = 1 << 16;
+constexpr const char* k_defect = "This is a defect of Tessera. Please report it.";
 
 Error error_of(const std::exception_ptr& exception) {
   try {
@@ -47,9 +48,9 @@ Error error_of(const std::exception_ptr& exception) {
     return {ErrorKind::resources, "out of memory",
             "Use a smaller train.micro_batch or train.global_batch, or a node with more memory."};
   } catch (const std::exception& other) {
-    return {ErrorKind::internal, other.what()};
+    return {ErrorKind::internal, other.what(), k_defect};
   } catch (...) {
-    return {ErrorKind::internal, "an unknown exception"};
+    return {ErrorKind::internal, "an unknown exception", k_defect};
   }
 }
 
