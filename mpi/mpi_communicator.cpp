@@ -6,6 +6,7 @@
 #include <array>
 #include <climits>
 #include <numeric>
+#include <thread>
 #include <utility>
 
 #include "core/base/error.hpp"
@@ -20,8 +21,8 @@ namespace {
 
 // MPI guarantees tags up to 32767. Collective calls take turns, so that those outstanding have different ones; messages
 // between pairs share one, since their order is what counts.
-constexpr std::uint32_t k_collective_tags = 8192;
-constexpr int k_message_tag = k_collective_tags;
+constexpr std::uint64_t k_collective_tags = 8192;
+constexpr int k_message_tag = static_cast<int>(k_collective_tags);
 
 int rank_in(MPI_Comm comm) {
   int rank = 0;
@@ -51,13 +52,22 @@ bool is_on_node(std::span<const int> ranks, const std::vector<int>& ranks_of_nod
                      [&](int rank) { return std::binary_search(ranks_of_node.begin(), ranks_of_node.end(), rank); });
 }
 
+/// Whether the ranks of this node can each have a core.
+Patience::Cores cores_of(const CommunicatorOptions& options) {
+  const std::size_t ranks = options.memory == nullptr ? 0 : options.memory->world_ranks().size();
+  return ranks > 0 && ranks <= std::thread::hardware_concurrency() ? Patience::Cores::own : Patience::Cores::shared;
+}
+
 class MpiCommunicator final : public Communicator {
  public:
   MpiCommunicator(UniqueComm comm, std::shared_ptr<Progress> progress, const CommunicatorOptions& options)
       : Communicator(rank_in(comm.get()), world_ranks_of(comm.get())),
         comm_(std::move(comm)),
         progress_(std::move(progress)),
-        options_(options) {
+        options_(options),
+        cores_(cores_of(options)),
+        sent_(world_ranks().size()),
+        received_(world_ranks().size()) {
     if (size() > 1 && options_.memory != nullptr && is_on_node(world_ranks(), options_.memory->world_ranks())) {
       group_ = std::make_unique<NodeGroup>(options_.memory, comm_.get(), rank(), world_ranks());
     }
@@ -108,19 +118,26 @@ class MpiCommunicator final : public Communicator {
     return collective({.kind = CallKind::broadcast, .in = inout, .out = inout, .peer = root});
   }
   Work do_send(ConstView in, int to, const CallContext&) override {
-    return post({.kind = CallKind::send, .in = in, .peer = to}, k_message_tag);
+    return message({.kind = CallKind::send, .in = in, .peer = to}, sent_);
   }
   Work do_receive(View out, int from, const CallContext&) override {
-    return post({.kind = CallKind::receive, .in = out, .out = out, .peer = from}, k_message_tag);
+    return message({.kind = CallKind::receive, .in = out, .out = out, .peer = from}, received_);
   }
 
   void do_barrier() override {
+    if (group_ != nullptr) return call_and_wait({.kind = CallKind::barrier});
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibarrier(comm_.get(), &request), "MPI_Ibarrier");
     wait_for(request, "MPI_Ibarrier");
   }
 
   bool do_agree(bool ok) override {
+    if (group_ != nullptr) {
+      std::uint8_t refused = ok ? 0 : 1;
+      const View view{&refused, 1, DType::u8};
+      call_and_wait({.kind = CallKind::agree, .op = ReduceOp::max, .in = view, .out = view});
+      return refused == 0;
+    }
     const int mine = ok ? 1 : 0;
     int all = 0;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -150,33 +167,46 @@ class MpiCommunicator final : public Communicator {
   }
 
   void do_wait(int slot) override {
-    Patience patience;
+    const PostedCall& call = calls_[static_cast<std::size_t>(slot)];
+    Patience patience(cores_);
     while (!do_test(slot)) {
-      patience.pause();
+      if (!patience.pause()) progress_->sleep(call);
     }
   }
 
-  Work collective(const Request& request) {
-    return post(request, static_cast<int>(collectives_++ % k_collective_tags));
+  Work collective(const Request& request) { return work_of(post_collective(request)); }
+
+  Work message(const Request& request, std::vector<std::uint64_t>& messages) {
+    return work_of(post(request, k_message_tag, messages[static_cast<std::size_t>(request.peer)]++));
   }
 
-  Work post(const Request& request, int tag) {
+  Work work_of(int slot) { return slot == k_done ? Work() : Work(this, slot); }
+
+  /// A control call of a group on one node.
+  void call_and_wait(const Request& request) {
+    const int slot = post_collective(request);
+    if (slot != k_done) do_wait(slot);
+  }
+
+  int post_collective(const Request& request) {
+    const std::uint64_t number = collectives_++;
+    return post(request, static_cast<int>(number % k_collective_tags), number);
+  }
+
+  /// The slot of the call, or k_done.
+  int post(const Request& request, int tag, std::uint64_t number) {
     const Members members{rank(), size(), {comm_.get(), tag, options_.piece_bytes}};
-    NodeGroup* group = DirectCall::serves(request.kind) ? group_.get() : nullptr;
-    const std::uint64_t number = group == nullptr ? 0 : direct_calls_++;
     const int slot = slots_.acquire();
     PostedCall& call = calls_[static_cast<std::size_t>(slot)];
-    if (progress_->post(call, [&] { call.start(members, request, group, number); })) {
-      slots_.release(slot);
-      call.throw_if_failed();
-      return {};
-    }
-    return {this, slot};
+    if (!progress_->post(call, [&] { call.start(members, request, group_.get(), number); })) return slot;
+    slots_.release(slot);
+    call.throw_if_failed();
+    return k_done;
   }
 
   /// For control calls: MPI's own, while ours advance.
   void wait_for(MPI_Request& request, std::string_view call) {
-    Patience patience;
+    Patience patience(cores_);
     while (true) {
       int done = 0;
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
@@ -184,18 +214,21 @@ class MpiCommunicator final : public Communicator {
         return;
       }
       progress_->advance_all();
-      patience.pause();
+      if (!patience.pause()) Progress::nap();
     }
   }
 
   UniqueComm comm_;
   std::shared_ptr<Progress> progress_;
   CommunicatorOptions options_;
+  Patience::Cores cores_;
+  static constexpr int k_done = -1;
+
   std::unique_ptr<NodeGroup> group_;  // of members that read each other's memory; else null
-  std::uint64_t direct_calls_ = 0;
   SlotPool slots_;
   std::array<PostedCall, k_slots> calls_;
-  std::uint32_t collectives_ = 0;
+  std::uint64_t collectives_ = 0;
+  std::vector<std::uint64_t> sent_, received_;  // messages, by peer
 };
 
 }  // namespace
@@ -212,7 +245,8 @@ std::unique_ptr<Communicator> make_world(const Environment&, const CommunicatorO
                 fmt::format("pieces of {} bytes", options.piece_bytes));
   MPI_Comm comm = MPI_COMM_NULL;
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
-  return std::make_unique<MpiCommunicator>(UniqueComm(comm), std::make_shared<Progress>(), options);
+  NodeBell* bell = options.memory == nullptr ? nullptr : &options.memory->own_bell();
+  return std::make_unique<MpiCommunicator>(UniqueComm(comm), std::make_shared<Progress>(bell), options);
 }
 
 MPI_Comm native_handle(const Communicator& communicator) {

@@ -2,89 +2,92 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/node_group.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <new>
 
-#include "core/base/error.hpp"
+#include "mpi/node_block.hpp"
 
 namespace tessera::mpi {
 
 NodeGroup::NodeGroup(std::shared_ptr<NodeMemory> memory, MPI_Comm comm, int rank, std::span<const int> world_ranks)
     : memory_(std::move(memory)),
       rank_(rank),
-      entry_bytes_((sizeof(std::int64_t) * (1 + world_ranks.size()) + 63) / 64 * 64) {
-  const std::size_t bytes = 2 * sizeof(Counter) + k_ring * entry_bytes_;
-  auto* block = static_cast<std::byte*>(memory_->allocate(static_cast<std::int64_t>(bytes)));
-  new (block) Counter{};
-  new (block + sizeof(Counter)) Counter{};
-  const std::uint64_t own = *memory_->offset_of(block, static_cast<std::int64_t>(bytes));
-  std::vector<std::uint64_t> offsets(world_ranks.size());
-  check(MPI_Allgather(&own, 1, MPI_UINT64_T, offsets.data(), 1, MPI_UINT64_T, comm), "MPI_Allgather");
-  const std::vector<int>& node = memory_->world_ranks();
+      world_ranks_(world_ranks.begin(), world_ranks.end()),
+      entry_bytes_((sizeof(Entry) + sizeof(std::int64_t) * world_ranks.size() + 63) / 64 * 64),
+      mail_(memory_, comm, rank, world_ranks) {
+  const NodeBlock block(*memory_, comm, 2 * sizeof(Counter) + k_ring * entry_bytes_);
   for (std::size_t i = 0; i < world_ranks.size(); ++i) {
-    const auto local = std::lower_bound(node.begin(), node.end(), world_ranks[i]);
-    TESSERA_CHECK(local != node.end() && *local == world_ranks[i],
-                  fmt::format("rank {} is not on this node", world_ranks[i]));
     Member member;
-    member.local_rank = static_cast<int>(local - node.begin());
-    std::byte* theirs = memory_->at(member.local_rank, offsets[i]);
+    member.local_rank = memory_->local_rank(world_ranks[i]);
+    std::byte* theirs = block.of(member.local_rank, i);
     member.shown = std::launder(reinterpret_cast<Counter*>(theirs));
-    member.stage = std::launder(reinterpret_cast<Counter*>(theirs + sizeof(Counter)));
+    member.finished = std::launder(reinterpret_cast<Counter*>(theirs + sizeof(Counter)));
     member.ring = theirs + 2 * sizeof(Counter);
     members_.push_back(member);
   }
 }
 
-std::int64_t* NodeGroup::entry(int member, std::uint64_t call) const {
-  return reinterpret_cast<std::int64_t*>(members_[static_cast<std::size_t>(member)].ring +
-                                         call % k_ring * entry_bytes_);
+NodeGroup::Entry& NodeGroup::entry(int member, std::uint64_t call) const {
+  return *std::launder(reinterpret_cast<Entry*>(at(member).ring + call % k_ring * entry_bytes_));
 }
 
-bool NodeGroup::try_show(std::uint64_t call, std::uint64_t offset, std::span<const std::int64_t> places) {
-  std::atomic<std::uint64_t>& shown = members_[static_cast<std::size_t>(rank_)].shown->value;
-  if (shown.load(std::memory_order_relaxed) != call || (call >= k_ring && !all_reach(call - k_ring, k_left))) {
+std::int64_t* NodeGroup::counts(int member, std::uint64_t call) const {
+  return std::launder(reinterpret_cast<std::int64_t*>(at(member).ring + call % k_ring * entry_bytes_ + sizeof(Entry)));
+}
+
+bool NodeGroup::try_show(std::uint64_t call, const CollectiveCall& own) {
+  std::atomic<std::uint64_t>& shown = at(rank_).shown->calls;
+  if (shown.load(std::memory_order_relaxed) != call || (call >= k_ring && !all_finished(call - k_ring))) {
     return false;
   }
-  std::int64_t* own = entry(rank_, call);
-  own[0] = static_cast<std::int64_t>(offset);
-  std::copy(places.begin(), places.end(), own + 1);
+  Entry& mine = entry(rank_, call);
+  mine.kind = own.kind;
+  mine.op = own.op;
+  mine.root = own.root;
+  mine.has_send_counts = own.send_counts != nullptr;
+  ConstView in = own.in;
+  if (own.kind == CallKind::broadcast && own.root != rank_) in.data = nullptr;
+  mine.parcel.put(*memory_, in);
+  const std::int64_t* told = mine.has_send_counts ? own.send_counts : own.receive_counts;
+  if (told != nullptr) std::copy_n(told, members_.size(), counts(rank_, call));
   shown.store(call + 1, std::memory_order_release);
+  ring_others();
   return true;
 }
 
 bool NodeGroup::all_show(std::uint64_t call) const {
   return std::all_of(members_.begin(), members_.end(),
-                     [&](const Member& m) { return m.shown->value.load(std::memory_order_acquire) > call; });
+                     [&](const Member& m) { return m.shown->calls.load(std::memory_order_acquire) > call; });
 }
 
-std::uint64_t NodeGroup::offset(int member, std::uint64_t call) const {
-  return static_cast<std::uint64_t>(entry(member, call)[0]);
+CollectiveCall NodeGroup::shown(int member, std::uint64_t call) const {
+  const Entry& theirs = entry(member, call);
+  CollectiveCall told{.kind = theirs.kind, .op = theirs.op, .root = theirs.root};
+  told.in = theirs.parcel.view(*memory_, at(member).local_rank);
+  told.out = const_cast<void*>(told.in.data);
+  (theirs.has_send_counts ? told.send_counts : told.receive_counts) = counts(member, call);
+  return told;
 }
 
-std::int64_t NodeGroup::place(int member, std::uint64_t call, int of) const {
-  return entry(member, call)[1 + of];
+NodeParcel::Place NodeGroup::place(int member, std::uint64_t call) const {
+  return entry(member, call).parcel.place();
 }
 
-std::byte* NodeGroup::data(int member, std::uint64_t offset) const {
-  return memory_->at(members_[static_cast<std::size_t>(member)].local_rank, offset);
+void NodeGroup::finish(std::uint64_t call) {
+  at(rank_).finished->calls.store(call + 1, std::memory_order_release);
+  ring_others();
 }
 
-void NodeGroup::reach(std::uint64_t call, int stage) {
-  members_[static_cast<std::size_t>(rank_)].stage->value.store(4 * call + static_cast<std::uint64_t>(stage),
-                                                               std::memory_order_release);
-}
-
-bool NodeGroup::all_reach(std::uint64_t call, int stage) const {
-  const std::uint64_t wanted = 4 * call + static_cast<std::uint64_t>(stage);
+bool NodeGroup::all_finished(std::uint64_t call) const {
   return std::all_of(members_.begin(), members_.end(),
-                     [&](const Member& m) { return m.stage->value.load(std::memory_order_acquire) >= wanted; });
+                     [&](const Member& m) { return m.finished->calls.load(std::memory_order_acquire) > call; });
 }
 
-void NodeGroup::leave() {
-  reach(turn_, k_left);
-  ++turn_;
+void NodeGroup::ring_others() const {
+  NodeBell::announce();
+  for (int member = 0; member < size(); ++member) {
+    if (member != rank_) memory_->bell(at(member).local_rank).ring();
+  }
 }
 
 }  // namespace tessera::mpi

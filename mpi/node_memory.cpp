@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <new>
 
 #include "core/base/error.hpp"
 #include "core/base/unique_handle.hpp"
@@ -20,6 +21,9 @@ namespace tessera::mpi {
 namespace {
 
 constexpr std::uint64_t k_page = 4096;
+
+// The first page of a file: a secret, and behind it the bell.
+constexpr std::uint64_t k_bell_offset = 64;
 constexpr std::uint64_t k_address_space = std::uint64_t{1} << 46;  // half of what a process has
 
 struct DescriptorTraits {
@@ -166,6 +170,17 @@ void NodeMemory::map_peers(const RankFacts& facts, int node) {
   if (error) {
     std::rethrow_exception(error);
   }
+}
+
+int NodeMemory::local_rank(int world_rank) const {
+  const auto found = std::lower_bound(world_ranks_.begin(), world_ranks_.end(), world_rank);
+  TESSERA_CHECK(found != world_ranks_.end() && *found == world_rank,
+                fmt::format("rank {} is not on this node", world_rank));
+  return static_cast<int>(found - world_ranks_.begin());
+}
+
+NodeBell& NodeMemory::bell(int local_rank) const {
+  return *std::launder(reinterpret_cast<NodeBell*>(at(local_rank, k_bell_offset)));
 }
 
 void* NodeMemory::allocate(std::int64_t bytes) {

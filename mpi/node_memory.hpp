@@ -15,6 +15,7 @@
 
 #include "core/device/host_memory.hpp"
 #include "mpi/environment.hpp"
+#include "mpi/node_bell.hpp"
 
 namespace tessera::mpi {
 
@@ -41,6 +42,13 @@ class NodeMemory final : public HostMemory {
 
   /// The ranks of the run that are on this node, ascending: the index is the local rank.
   const std::vector<int>& world_ranks() const { return world_ranks_; }
+
+  /// Of a rank of the run that is on this node.
+  int local_rank(int world_rank) const;
+
+  /// Where a rank of this node sleeps.
+  NodeBell& bell(int local_rank) const;
+  NodeBell& own_bell() const { return bell(own_); }
 
  private:
   class File;

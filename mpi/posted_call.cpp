@@ -78,11 +78,11 @@ void PostedCall::cut_not(std::int64_t count) {
   counts_.assign(static_cast<std::size_t>(members_.size), count);
 }
 
-void PostedCall::start(const Members& members, const Request& request, NodeGroup* group, std::uint64_t call) {
+void PostedCall::start(const Members& members, const Request& request, NodeGroup* group, std::uint64_t number) {
   members_ = members;
   request_ = request;
   if (group != nullptr) {
-    direct_.start(*group, request, call);
+    direct_.start(*group, request, number);
     step_ = Step::direct;
   } else {
     start_messages();

@@ -37,8 +37,12 @@ class PostedCall {
   /// none.
   void reserve(int members);
 
-  /// Posts the call. With a group it is call number `call` of that group, and messages are its second choice.
-  void start(const Members& members, const Request& request, NodeGroup* group, std::uint64_t call);
+  /// Posts the call. With a group it is call `number` of that group, or message `number` between its pair, and MPI's
+  /// messages are its second choice.
+  void start(const Members& members, const Request& request, NodeGroup* group, std::uint64_t number);
+
+  /// Whether MPI must be called for it to advance. Otherwise the bell of this rank rings when it may.
+  bool needs_mpi() const { return step_ != Step::direct && step_ != Step::done; }
 
   /// True when the call is done, from then on: also when it failed.
   bool advance() noexcept;

@@ -9,9 +9,6 @@
 namespace tessera::mpi {
 namespace {
 
-// A look costs about a microsecond, so sleeping starts after some milliseconds.
-constexpr int k_spins = 50;
-constexpr int k_yields = 20000;
 constexpr std::chrono::microseconds k_nap{20};
 
 }  // namespace
@@ -19,7 +16,7 @@ constexpr std::chrono::microseconds k_nap{20};
 bool Progress::advance(const PostedCall& call) {
   const std::lock_guard lock(mutex_);
   advance_active();
-  return std::find(active_.begin(), active_.end(), &call) == active_.end();
+  return !is_active(call);
 }
 
 void Progress::advance_all() {
@@ -42,16 +39,36 @@ void Progress::advance_active() {
   std::erase_if(active_, [](PostedCall* call) { return call->advance(); });
 }
 
-void Patience::pause() {
+bool Progress::is_active(const PostedCall& call) const {
+  return std::find(active_.begin(), active_.end(), &call) != active_.end();
+}
+
+bool Progress::needs_mpi() const {
+  return std::any_of(active_.begin(), active_.end(), [](const PostedCall* call) { return call->needs_mpi(); });
+}
+
+void Progress::sleep(const PostedCall& call) {
+  bool naps = bell_ == nullptr;
+  if (!naps) {
+    bell_->sleep([&] {
+      const std::lock_guard lock(mutex_);
+      advance_active();
+      naps = needs_mpi();
+      return naps || !is_active(call);
+    });
+  }
+  if (naps) nap();
+}
+
+void Progress::nap() {
+  std::this_thread::sleep_for(k_nap);
+}
+
+bool Patience::pause() {
   ++looks_;
-  if (looks_ < k_spins) {
-    return;
-  }
-  if (looks_ < k_yields) {
-    std::this_thread::yield();
-  } else {
-    std::this_thread::sleep_for(k_nap);
-  }
+  if (looks_ >= spins_ + k_yields) return false;
+  if (looks_ >= spins_) std::this_thread::yield();
+  return true;
 }
 
 }  // namespace tessera::mpi

@@ -6,9 +6,11 @@
 // Must not know: what calls do.
 #pragma once
 
+#include <cstdint>
 #include <mutex>
 #include <vector>
 
+#include "mpi/node_bell.hpp"
 #include "mpi/posted_call.hpp"
 
 namespace tessera::mpi {
@@ -17,6 +19,9 @@ namespace tessera::mpi {
 /// others alone, two ranks could wait for each other's neglected calls. Communicators of several threads may share it.
 class Progress {
  public:
+  /// `bell`: where this rank sleeps; null where nobody would ring it.
+  explicit Progress(NodeBell* bell) : bell_(bell) {}
+
   /// Posts a call by `start()` and keeps it until it is done. True when it is done at once.
   template <class Start>
   bool post(PostedCall& call, const Start& start) {
@@ -36,23 +41,41 @@ class Progress {
   /// Makes room for so many more calls.
   void reserve(std::size_t calls);
 
+  /// Returns when this call may be done: where a call needs MPI, after a moment; else when the bell has rung.
+  void sleep(const PostedCall& call);
+  static void nap();
+
   /// Forgets a call that will not be waited for, because its communicator ends.
   void forget(const PostedCall& call);
 
  private:
   void advance_active();
+  bool is_active(const PostedCall& call) const;
+  bool needs_mpi() const;
 
+  NodeBell* bell_;
   std::mutex mutex_;
   std::vector<PostedCall*> active_;
   std::size_t reserved_ = 0;
 };
 
-/// Pauses between looks at something that others change: spins, then yields, then sleeps a little.
+/// Pauses between looks at something that others change: spins, then yields the processor, then asks for sleep.
 class Patience {
  public:
-  void pause();
+  /// Where ranks have to share cores, spinning only keeps away who is waited for.
+  enum class Cores : std::uint8_t { own, shared };
+  explicit Patience(Cores cores) : spins_(cores == Cores::own ? k_long_spins : k_short_spins) {}
+
+  /// False when it is time to sleep.
+  bool pause();
 
  private:
+  // A look takes some 50 ns, with a yield ten times as long: some tens of microseconds, then a millisecond.
+  static constexpr int k_long_spins = 1000;
+  static constexpr int k_short_spins = 50;
+  static constexpr int k_yields = 2000;
+
+  int spins_;
   int looks_ = 0;
 };
 

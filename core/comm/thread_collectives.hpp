@@ -13,21 +13,10 @@
 #include <mutex>
 #include <vector>
 
-#include "core/comm/communicator.hpp"
+#include "core/comm/collective_share.hpp"
 #include "core/comm/thread_world.hpp"
 
 namespace tessera {
-
-/// What one member brings to a collective call.
-struct CollectiveCall {
-  CallKind kind = CallKind::barrier;
-  ReduceOp op = ReduceOp::sum;
-  ConstView in = {};
-  void* out = nullptr;  ///< agree: its bool; split: its SplitRequest
-  const std::int64_t* send_counts = nullptr;
-  const std::int64_t* receive_counts = nullptr;
-  int root = -1;
-};
 
 struct SplitRequest {
   int color = 0;
@@ -57,8 +46,8 @@ class ThreadCollectives {
   };
 
   void check(const Meeting& meeting) const;
+  void refuse(const Meeting& meeting, std::size_t member) const;
   void execute(const Meeting& meeting);
-  void reduce_scatter(const std::vector<CollectiveCall>& calls);
   void split(const std::vector<CollectiveCall>& calls);  // defined beside the communicators that it makes
 
   const std::shared_ptr<ThreadWorld> world_;
@@ -68,8 +57,7 @@ class ThreadCollectives {
   // Call number s meets in place s mod k_slots. A member is at most k_slots calls ahead of the slowest one, and calls
   // are executed in their order, so the place is free again by then, and one scratch is enough.
   std::array<Meeting, Communicator::k_slots> meetings_;
-  std::vector<const void*> inputs_;
-  std::vector<void*> outputs_;
+  CollectiveShare share_;
 };
 
 }  // namespace tessera

@@ -86,8 +86,9 @@ class ThreadCommunicator final : public Communicator {
   void do_barrier() override { wait_for({.kind = CallKind::barrier}); }
 
   bool do_agree(bool ok) override {
-    wait_for({.kind = CallKind::agree, .out = &ok});
-    return ok;
+    std::uint8_t refused = ok ? 0 : 1;
+    wait_for({.kind = CallKind::agree, .op = ReduceOp::max, .in = {&refused, 1, DType::u8}, .out = &refused});
+    return refused == 0;
   }
 
   std::unique_ptr<Communicator> do_split(int color, int key) override {

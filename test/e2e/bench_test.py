@@ -112,6 +112,20 @@ class BenchTest(program.ProgramTest):
         self.assertEqual(len(facts["models"]), 1)
         self.assertRegex(text.splitlines()[-1], r"^FOM given_step_over_gemm=[\d.]+$")
 
+    def test_calls_between_ranks(self):
+        outcome = self.run_ranks(2, "bench", "collectives", "--bytes=4096", "--repetitions=5", "--json=out.json")
+        facts = json.loads((self.folder / "out.json").read_text())
+        self.assertEqual([row["call"] for row in facts["calls"]],
+                         ["all_reduce", "reduce_scatter", "all_gather", "all_to_all", "broadcast", "send"])
+        self.assertTrue(facts["shared_memory"])
+        for row in facts["calls"]:
+            self.assertEqual(row["bytes"], 4096)
+            for ratio in ("over_mpi", "over_copy", "cycles_over_mpi"):
+                self.assertLessEqual(row[ratio + "_least"], row[ratio])
+                self.assertLessEqual(row[ratio], row[ratio + "_most"])
+        self.assertRegex(outcome.out.splitlines()[-1], r"^FOM over_mpi_4k=[\d.]+ over_copy_4k=[\d.]+ ranks=2$")
+        self.assertIn("two ranks or more", self.run_program("bench", "collectives", code=program.USAGE).err)
+
     def test_mistakes_of_the_command_line(self):
         self.assertIn("did you mean gemm?", self.run_program("bench", "gem", code=program.USAGE).err)
         self.run_program("bench", code=program.USAGE)

@@ -10,10 +10,10 @@
 
 #include "core/base/error.hpp"
 #include "core/comm/watchdog.hpp"
+#include "core/device/immediate_stream.hpp"
 #include "mpi/native.hpp"
 #include "mpi/node_logs.hpp"
 #include "mpi/world.hpp"
-#include "core/device/immediate_stream.hpp"
 #include "test/support/mpi_environment.hpp"
 
 namespace tessera::mpi {

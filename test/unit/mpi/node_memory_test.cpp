@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
-#include <array>
 #include <cstring>
 #include <numeric>
 
@@ -139,18 +138,11 @@ TEST_F(NodeMemoryTest, ACallIsRefusedByAllWhenOneHasItsDataElsewhere) {
 TEST_F(NodeMemoryTest, CallsWaitForTheirTurn) {
   NodeGroup members = group();
   float* values = floats(4);
-  std::array<float, 4> aside{};
   std::vector<DirectCall> calls(2 * NodeGroup::k_ring);
   const View view{values, 4, DType::f32};
   for (std::uint64_t number = 0; number < calls.size(); ++number) {
     calls[number].reserve(size());
-    calls[number].start(members,
-                        {.kind = CallKind::all_reduce,
-                         .op = ReduceOp::max,
-                         .in = view,
-                         .out = view,
-                         .workspace = std::as_writable_bytes(std::span(aside))},
-                        number);
+    calls[number].start(members, {.kind = CallKind::all_reduce, .op = ReduceOp::max, .in = view, .out = view}, number);
   }
   std::fill_n(values, 4, static_cast<float>(rank()));
   barrier();

@@ -15,9 +15,9 @@
 
 #include "core/base/error.hpp"
 #include "core/comm/watchdog.hpp"
+#include "core/device/immediate_stream.hpp"
 #include "mpi/node_logs.hpp"
 #include "mpi/world.hpp"
-#include "core/device/immediate_stream.hpp"
 
 namespace tessera {
 namespace {

@@ -1,0 +1,239 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "apps/bench/collectives.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+
+#include "apps/arguments.hpp"
+#include "apps/bench/collective_calls.hpp"
+#include "apps/bench/machine.hpp"
+#include "apps/bench/options.hpp"
+#include "apps/bench/samples.hpp"
+#include "apps/ranks.hpp"
+#include "apps/verb.hpp"
+#include "mpi/native.hpp"
+
+namespace tessera::apps {
+namespace {
+
+constexpr std::int64_t k_kib = 1024, k_mib = 1024 * k_kib;
+constexpr std::array k_sizes{4 * k_kib, 64 * k_kib, 256 * k_kib, k_mib, 16 * k_mib, 64 * k_mib};
+constexpr std::array k_makers{Maker::ours, Maker::mpi, Maker::copy};
+
+/// Calls of one sample: about as many bytes for every size.
+int calls_of_sample(std::int64_t bytes) {
+  return static_cast<int>(std::clamp<std::int64_t>(64 * k_mib / bytes, 3, 100));
+}
+
+/// Seconds of one repetition, by maker.
+struct Times {
+  std::array<double, k_makers.size()> call;  ///< from when all have come until the last one has its result
+  std::array<double, k_makers.size()>
+      cycle;  ///< of writing the input, the call, and reading the result, freely running
+
+  double call_of(Maker maker) const { return call[static_cast<std::size_t>(maker)]; }
+  double cycle_of(Maker maker) const { return cycle[static_cast<std::size_t>(maker)]; }
+};
+
+class Measurement {
+ public:
+  Measurement(Communicator& ranks, CollectiveCalls& calls) : ranks_(ranks), calls_(calls) {}
+
+  /// Collective.
+  std::vector<Times> measure(int repetitions) {
+    const int n = calls_of_sample(calls_.bytes());
+    for (const Maker maker : k_makers) call_seconds(maker, n);
+    std::vector<Times> all;
+    for (int repetition = 0; repetition < repetitions; ++repetition) {
+      auto makers = k_makers;
+      if (repetition % 2 == 1) std::reverse(makers.begin(), makers.end());
+      Times times{};
+      for (const Maker maker : makers) {
+        times.call[static_cast<std::size_t>(maker)] = call_seconds(maker, n);
+        times.cycle[static_cast<std::size_t>(maker)] = cycle_seconds(maker, n);
+      }
+      all.push_back(times);
+    }
+    return all;
+  }
+
+ private:
+  void meet() { mpi::check(MPI_Barrier(mpi::native_handle(ranks_)), "MPI_Barrier"); }
+
+  /// The median of n calls, each as long as its slowest rank takes.
+  double call_seconds(Maker maker, int n) {
+    seconds_.clear();
+    for (int i = 0; i < n; ++i) {
+      calls_.write();
+      meet();
+      const double begin = now_seconds();
+      calls_.call(maker);
+      seconds_.push_back(now_seconds() - begin);
+    }
+    calls_.check(maker);
+    slowest(seconds_);
+    return spread_of(seconds_).median;
+  }
+
+  double cycle_seconds(Maker maker, int n) {
+    meet();
+    const double begin = now_seconds();
+    for (int i = 0; i < n; ++i) {
+      calls_.write();
+      calls_.call(maker);
+      calls_.read(maker);
+    }
+    seconds_.assign(1, (now_seconds() - begin) / n);
+    slowest(seconds_);
+    return seconds_.front();
+  }
+
+  void slowest(std::vector<double>& seconds) {
+    mpi::check(MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX,
+                             mpi::native_handle(ranks_)),
+               "MPI_Allreduce");
+  }
+
+  Communicator& ranks_;
+  CollectiveCalls& calls_;
+  std::vector<double> seconds_;
+};
+
+/// Of what `of` says about each repetition.
+template <class Of>
+Spread spread(const std::vector<Times>& all, const Of& of) {
+  std::vector<double> values;
+  for (const Times& times : all) values.push_back(of(times));
+  return spread_of(values);
+}
+
+struct Result {
+  Spread ours, mpi, copy;              ///< seconds of a call
+  Spread over_mpi, over_copy, cycles;  ///< how many times as fast as MPI; as copying; whole cycles as MPI's
+};
+
+Result result_of(const std::vector<Times>& all) {
+  const auto seconds = [&](Maker maker) { return spread(all, [&](const Times& t) { return t.call_of(maker); }); };
+  const auto ratio = [&](Maker maker) {
+    return spread(all, [&](const Times& t) { return t.call_of(maker) / t.call_of(Maker::ours); });
+  };
+  return {seconds(Maker::ours),
+          seconds(Maker::mpi),
+          seconds(Maker::copy),
+          ratio(Maker::mpi),
+          ratio(Maker::copy),
+          spread(all, [](const Times& t) { return t.cycle_of(Maker::mpi) / t.cycle_of(Maker::ours); })};
+}
+
+Table empty_table() {
+  return {"calls",
+          "calls on fp32 of every rank, inputs rewritten before each",
+          {{"call", "call"},
+           {"bytes", "bytes"},
+           {"milliseconds", "ms"},
+           {"milliseconds_least", "least"},
+           {"milliseconds_most", "most"},
+           {"mpi_milliseconds", "MPI ms"},
+           {"copy_milliseconds", "copy ms"},
+           {"over_mpi", "MPI / ours"},
+           {"over_mpi_least", "least"},
+           {"over_mpi_most", "most"},
+           {"over_copy", "copy / ours"},
+           {"over_copy_least", "least"},
+           {"over_copy_most", "most"},
+           {"cycles_over_mpi", "cycle, MPI / ours"},
+           {"cycles_over_mpi_least", "least"},
+           {"cycles_over_mpi_most", "most"}},
+          {}};
+}
+
+void add(Table& table, CallKind kind, std::int64_t bytes, const Result& result) {
+  std::vector<Cell> row{name_of(kind), Cell::bytes(bytes)};
+  const auto add_spread = [&](const Spread& s, double factor, int decimals) {
+    for (const double value : {s.median, s.least, s.most}) row.push_back(Cell::real(factor * value, decimals));
+  };
+  add_spread(result.ours, 1e3, 4);
+  row.push_back(Cell::real(1e3 * result.mpi.median, 4));
+  row.push_back(Cell::real(1e3 * result.copy.median, 4));
+  for (const Spread* s : {&result.over_mpi, &result.over_copy, &result.cycles}) add_spread(*s, 1, 2);
+  table.add(std::move(row));
+}
+
+std::vector<std::int64_t> sizes_asked_for(const Settings& settings) {
+  const auto bytes = settings.get<std::int64_t>("bytes");
+  return bytes > 0 ? std::vector<std::int64_t>{bytes} : std::vector<std::int64_t>(k_sizes.begin(), k_sizes.end());
+}
+
+bool is_asked_for(CallKind kind, const Settings& settings) {
+  const auto asked = settings.get<std::string>("call");
+  return asked == "all" || asked == name_of(kind);
+}
+
+int run_collectives(Ranks& ranks, std::span<const std::string> arguments) {
+  std::unique_ptr<Arguments> given;
+  ranks.agreed([&] {
+    given = std::make_unique<Arguments>(read_arguments("bench", arguments, collectives_options()));
+    if (!given->positionals.empty()) throw usage_error("bench", "collectives takes flags only");
+    if (ranks.environment().size() < 2)
+      throw usage_error("bench", "collectives needs two ranks or more", "mpirun -n 2 tessera bench collectives");
+  });
+  const Settings& settings = given->settings;
+  const std::vector<std::int64_t> sizes = sizes_asked_for(settings);
+  CollectiveCalls calls(ranks.world(), ranks.memory(), *std::max_element(sizes.begin(), sizes.end()));
+  Measurement measurement(ranks.world(), calls);
+  Table table = empty_table();
+  std::string figure = "FOM";
+  const CpuShare share;
+  for (const CallKind kind : k_benched_calls) {
+    if (!is_asked_for(kind, settings)) continue;
+    for (const std::int64_t bytes : sizes) {
+      calls.choose(kind, bytes);
+      const Result result = result_of(measurement.measure(settings.get<int>("repetitions")));
+      add(table, kind, calls.bytes(), result);
+      if (kind == CallKind::all_reduce)
+        figure += fmt::format(" over_mpi_{0}k={1:.2f} over_copy_{0}k={2:.2f}", bytes / k_kib, result.over_mpi.median,
+                              result.over_copy.median);
+    }
+  }
+  if (!ranks.root()) return k_done;
+  Document document("calls between ranks");
+  add_machine(document);
+  document.add("ranks", "ranks", ranks.environment().size());
+  document.add("shared_memory", "ranks read each other's memory", Cell::yes_no(ranks.memory() != nullptr));
+  document.add("cpu_share", "share of the CPU time", Cell::real(share.of(1), 2));
+  document.add(std::move(table));
+  publish(document, settings, fmt::format("{} ranks={}", figure, ranks.environment().size()));
+  return k_done;
+}
+
+}  // namespace
+
+const std::vector<Option>& collectives_options() {
+  static const std::vector<Option> rows = [] {
+    std::vector<Option> all = common_options();
+    all.push_back({.name = "bytes",
+                   .type = OptionType::bytes,
+                   .fallback = "0",
+                   .text = "collectives: size of a call. 0: 4 KiB to 64 MiB.",
+                   .min = 0,
+                   .max = 1U << 30});
+    Option call{.name = "call",
+                .type = OptionType::choice,
+                .fallback = "all",
+                .text = "collectives: one kind of call only.",
+                .choices = {"all"}};
+    for (const CallKind kind : k_benched_calls) call.choices.emplace_back(name_of(kind));
+    all.push_back(std::move(call));
+    return all;
+  }();
+  return rows;
+}
+
+int bench_collectives(std::span<const std::string> arguments) {
+  return run_on_ranks("bench collectives", arguments, [&](Ranks& ranks) { return run_collectives(ranks, arguments); });
+}
+
+}  // namespace tessera::apps
