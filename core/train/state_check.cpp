@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/train/state_check.hpp"
 
+#include <algorithm>
 #include <map>
 
 #include <fmt/core.h>
@@ -38,13 +39,15 @@ std::string differing(const PartReports& reports, std::size_t tensor) {
   return {};
 }
 
-std::string name_of(const TensorPart& part) {
+std::string title_of(const TensorPart& part) {
   return part.group + " " + part.parameter->name();
 }
 
 }  // namespace
 
-std::vector<std::string> state_problems(const std::vector<TensorPart>& parts, Communicator& world, std::size_t most) {
+std::vector<std::string> state_problems(std::vector<TensorPart> parts, Communicator& world, std::size_t most) {
+  // Each stage of a pipeline lists its own tensors first.
+  std::ranges::sort(parts, {}, title_of);
   std::vector<PartReport> mine;
   for (const TensorPart& part : parts) mine.push_back(report_of(part, static_cast<double>(not_finite(part))));
   const PartReports reports(world, mine);
@@ -53,7 +56,7 @@ std::vector<std::string> state_problems(const std::vector<TensorPart>& parts, Co
     if (problems.size() < most) problems.push_back(std::move(problem));
   };
   for (std::size_t tensor = 0; tensor < parts.size(); ++tensor) {
-    const std::string name = name_of(parts[tensor]);
+    const std::string name = title_of(parts[tensor]);
     for (int rank = 0; rank < reports.ranks(); ++rank)
       if (const double count = reports.of(rank, tensor).difference; count > 0)
         add(fmt::format("rank {} holds {:.0f} values that are not finite in {}", rank, count, name));

@@ -17,7 +17,7 @@ namespace tessera {
 
 /// A sentence for each tensor that is not sound, at most `most` of them, the same on all ranks: which rank holds how
 /// many values that are not finite, or which ranks differ. Reads every byte of the parts once or twice. Collective;
-/// all ranks give the same list of tensors.
-std::vector<std::string> state_problems(const std::vector<TensorPart>& parts, Communicator& world, std::size_t most);
+/// all ranks give the same tensors, each in its own order.
+std::vector<std::string> state_problems(std::vector<TensorPart> parts, Communicator& world, std::size_t most);
 
 }  // namespace tessera

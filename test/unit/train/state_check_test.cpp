@@ -46,6 +46,21 @@ TEST(StateCheckTest, ReplicasThatDifferAreNamed) {
   EXPECT_EQ(problems_of({{{1, 2}, {1, 2}, {3, 0.0F}, {3, -0.0F}}}), expected);
 }
 
+TEST(StateCheckTest, RanksMayListTheirTensorsInAnyOrder) {
+  const Parameter first{.field = "a", .value = {}}, second{.field = "b", .value = {}};
+  run_ranks(2, [&](Communicator& world) {
+    std::array<float, 2> a{1, 2}, b{3, 4};
+    const Slab whole{{0}, {2}};
+    std::vector<TensorPart> parts{{"model", &first, {2}, whole, DType::f32, a.data(), {}},
+                                  {"model", &second, {2}, whole, DType::f32, b.data(), {}}};
+    if (world.rank() == 1) std::swap(parts[0], parts[1]);
+    EXPECT_TRUE(state_problems(parts, world, 5).empty());
+    b[0] += static_cast<float>(world.rank());
+    EXPECT_EQ(state_problems(parts, world, 5),
+              std::vector<std::string>{"ranks 0 and 1 hold other bits of the same part of model b"});
+  });
+}
+
 TEST(StateCheckTest, NoMoreAreNamedThanWanted) {
   EXPECT_EQ(problems_of({{{k_nan, 1}, {1, k_nan}, {k_nan, 3}, {3, 3}}}).size(), 2U);
 }
