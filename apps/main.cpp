@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
+#include <signal.h>
 
 #include <array>
 
@@ -65,12 +66,18 @@ void open_standard_streams() {
     if (::fcntl(number, F_GETFD) < 0) (void)::open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY);
 }
 
+/// Writing to a closed pipe, or beyond the limit of a file's size, is an error like any other and ends no training.
+void ignore_signals_of_writes() {
+  for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
+}
+
 }  // namespace
 }  // namespace tessera::apps
 
 int main(int argc, char** argv) {
   using namespace tessera::apps;
   open_standard_streams();
+  ignore_signals_of_writes();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return checked_output(reported([&] { return dispatch(arguments); }));
 }

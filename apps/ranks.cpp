@@ -6,13 +6,17 @@
 
 #include <fmt/core.h>
 
+#include "apps/program_files.hpp"
 #include "apps/report.hpp"
 #include "core/base/log.hpp"
 #include "io/checkpoint/together.hpp"
+#include "io/hdf5/handle.hpp"
 #include "mpi/launch.hpp"
 
 namespace tessera::apps {
 namespace {
+
+constexpr std::string_view k_option_prefix = "TESSERA__";
 
 /// Prints what a stalled rank waits for, and ends the job: nobody else would.
 void end_stalled(const StallReport& report) {
@@ -28,17 +32,26 @@ std::string named(const char* what) {
   return rank ? fmt::format("rank {}: {}", *rank, what) : std::string(what);
 }
 
-/// Rank 0 reads the command line for all, so that another one elsewhere would be ignored.
-void check_command(Ranks& ranks, std::string_view verb, std::span<const std::string> arguments) {
+/// Throws Error{disagreement} on all ranks where `mine` is not what rank 0 has. Collective.
+void compare_with_root(Ranks& ranks, const std::string& mine, const char* what, const char* hint) {
+  const std::string roots = io::from_root(ranks.world(), mine);
+  ranks.agreed([&] {
+    if (mine == roots) return;
+    throw Error(ErrorKind::disagreement,
+                fmt::format("the {} here differs from that of rank 0.\nhere: {}\nrank 0: {}", what, mine, roots), hint);
+  });
+}
+
+/// Rank 0 reads command line and environment for all, so that others elsewhere would be ignored.
+void check_same_start(Ranks& ranks, std::string_view verb, std::span<const std::string> arguments) {
   std::string command = fmt::format("tessera {}", verb);
   for (const std::string& argument : arguments) command += " " + argument;
-  const std::string roots = io::from_root(ranks.world(), command);
-  ranks.agreed([&] {
-    if (command == roots) return;
-    throw Error(ErrorKind::disagreement,
-                fmt::format("the command line here differs from that of rank 0.\nhere: {}\nrank 0: {}", command, roots),
-                "start all ranks with one command line");
-  });
+  compare_with_root(ranks, command, "command line", "start all ranks with one command line");
+  std::string options;
+  for (const auto& [name, value] : mpi::environment_variables())
+    if (name.starts_with(k_option_prefix)) options += fmt::format("{}={} ", name, value);
+  compare_with_root(ranks, options, "environment", "give all ranks the same variables TESSERA__...");
+  compare_with_root(ranks, program_text(), "program", "install the same build on all nodes");
 }
 
 }  // namespace
@@ -95,10 +108,11 @@ int run_on_ranks(std::string_view verb, std::span<const std::string> arguments, 
                  double watchdog) {
   Ranks ranks(watchdog);
   try {
-    check_command(ranks, verb, arguments);
+    check_same_start(ranks, verb, arguments);
     return body(ranks);
   } catch (const AgreedError& error) {
     if (ranks.root()) show_error(error);
+    if (io::hdf5::must_not_be_ended()) mpi::Environment::abort(static_cast<int>(error.kind()));
     return static_cast<int>(error.kind());
   } catch (...) {
     const Error error = current_error();

@@ -194,11 +194,10 @@ void Run::load_modules(Ranks& ranks) {
   ranks.agreed([&] {
     for (const NamedModule& module : named_modules(settings_)) loader_->load(module.kind, module.name);
   });
-  const bool hashes = ranks.environment().layout().facts.local_rank == 0;  // one rank of a node reads the files
-  const std::string mine = hashes ? loader_->loaded_text() : std::string();
+  const std::string mine = loader_->loaded_text();
   const std::string roots = ranks.from_root([&] { return mine; });
   ranks.agreed([&] {
-    if (hashes && mine != roots)
+    if (mine != roots)
       throw Error(ErrorKind::disagreement,
                   fmt::format("the modules here differ from those of rank 0.\nhere:\n{}\nrank 0:\n{}", mine, roots),
                   "install the same build on all nodes");

@@ -80,7 +80,7 @@ class Hooks final : public TrainerHooks {
     if (const auto action = ranks_.faults().reached("step", record.step)) spoil_weights(engine_, *action);
     console_.skipped_steps += record.skipped ? 1 : 0;
     if (!ranks_.root()) return;
-    if (metrics_) io::write_step(*metrics_, record);
+    if (metrics_) write_metrics(record);
     if (record.step % interval_ != 0 && record.step != console_.total_steps) return;
     print(console_line(record, console_));
     console_.skipped_steps = 0;
@@ -101,6 +101,18 @@ class Hooks final : public TrainerHooks {
   bool stop_asked() override { return stops_.asked(); }
 
  private:
+  /// A disk that is full, or has gone, ends no training either.
+  void write_metrics(const StepRecord& record) {
+    try {
+      io::write_step(*metrics_, record);
+      lines_lost_ = 0;
+    } catch (const Error& error) {
+      if (lines_lost_++ == 0)
+        log_warning("metrics",
+                    fmt::format("from step {} on: {}. The run goes on. {}", record.step, error.what(), error.hint()));
+    }
+  }
+
   /// A console that is gone or full ends no training; the program says so in the end.
   static void print(const std::string& line) {
     std::fwrite((line + "\n").data(), 1, line.size() + 1, stdout);
@@ -115,6 +127,7 @@ class Hooks final : public TrainerHooks {
   std::optional<io::MetricsWriter> metrics_;
   ConsoleContext console_;
   std::int64_t interval_ = 1;
+  std::int64_t lines_lost_ = 0;  // of metrics, since the last one that was written
 };
 
 void describe_run(const TrainingSetup& setup, const Ranks& ranks) {

@@ -12,6 +12,9 @@
 namespace tessera::apps {
 namespace {
 
+/// Tokens that a rank verifies at the start: a quarter of a second, or a second from a slow disk.
+constexpr std::int64_t k_most_verified = 64 << 20;
+
 /// Samples of a dataset, at least one.
 std::int64_t samples_of(const io::Dataset& dataset, std::int64_t sequence) {
   const std::int64_t samples = io::samples_in(dataset.tokens(), sequence);
@@ -39,6 +42,17 @@ TrainingData::TrainingData(const Settings& settings) : settings_(settings) {
     throw Error(ErrorKind::configuration,
                 fmt::format("data.split leaves none of {} samples to evaluate on", training_samples_.count),
                 "Name a dataset in data.valid, or keep a larger part of the training data.");
+}
+
+void TrainingData::verify_share(int rank, int ranks) const {
+  for (const io::Dataset* dataset : {dataset_.get(), validation_dataset_.get()})
+    if (dataset != nullptr && dataset->tokens() / ranks <= k_most_verified) dataset->verify(rank, ranks);
+}
+
+std::string TrainingData::identity() const {
+  std::string text = fmt::format("{:016x}", dataset_->fingerprint());
+  if (validation_dataset_) text += fmt::format(" {:016x}", validation_dataset_->fingerprint());
+  return text;
 }
 
 std::unique_ptr<io::DatasetSource> TrainingData::training_source(std::int64_t model_vocab) const {

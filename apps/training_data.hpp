@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "core/config/settings.hpp"
 #include "io/dataset/dataset_source.hpp"
@@ -19,6 +20,13 @@ class TrainingData {
   /// Opens data.train and data.valid and splits samples of model.sequence tokens as data.split says. Throws
   /// Error{configuration} when there is nothing to train on, or nothing to evaluate on though train.eval_interval asks.
   explicit TrainingData(const Settings& settings);
+
+  /// Compares the checksums of this rank's share of all tokens, where that is little enough to be read at every start;
+  /// `tessera inspect --verify` does it for any. Throws Error{data}.
+  void verify_share(int rank, int ranks) const;
+
+  /// Equal where ranks see the same data.
+  std::string identity() const;
 
   const io::Dataset& dataset() const { return *dataset_; }
   io::SampleRange training_samples() const { return training_samples_; }

@@ -13,6 +13,13 @@ TrainingSetup::TrainingSetup(Ranks& ranks, const Run& run, const ExecutorOptions
   ranks.agreed([&] {
     parts_ = std::make_unique<EngineSetup>(ranks, run);
     open_data();
+    data_->verify_share(ranks.world().rank(), devices_);
+  });
+  const std::string roots = ranks.from_root([&] { return data_->identity(); });
+  ranks.agreed([&] {
+    if (data_->identity() != roots)
+      throw Error(ErrorKind::disagreement, "data.train or data.valid is not the same dataset here as on rank 0",
+                  "Copy the same files to all nodes, or name a folder that all of them share.");
     const auto global_batch = settings_.get<std::int64_t>("train.global_batch");
     check_counts(model_, global_batch, settings_);
     check_needs(training_needs(model_, global_batch, settings_, devices_), memory_limit(settings_, ranks));

@@ -41,6 +41,8 @@ Advice advice_for(int error_number) {
       return {ErrorKind::io, "The file system is full: free space or choose another one."};
     case EDQUOT:
       return {ErrorKind::io, "The quota is used up: free space or choose another file system."};
+    case EFBIG:
+      return {ErrorKind::io, "The limit of the size of a file is reached: raise it (ulimit -f), or use more files."};
     case EMFILE:
     case ENFILE:
       return {ErrorKind::resources, "Raise the limit (ulimit -n) or start fewer ranks per node."};

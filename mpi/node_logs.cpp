@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/node_logs.hpp"
 
+#include <fmt/core.h>
+
 #include <new>
 
 #include "core/base/error.hpp"
@@ -29,8 +31,11 @@ NodeLogs::NodeLogs(const Environment& environment) : segment_(std::make_unique<S
   void* base = nullptr;
   MPI_Win window = MPI_WIN_NULL;
   // Bases of windows are not aligned as we need.
-  check(MPI_Win_allocate_shared(sizeof(FlightLog) + k_alignment, 1, MPI_INFO_NULL, node, &base, &window),
-        "MPI_Win_allocate_shared");
+  if (MPI_Win_allocate_shared(sizeof(FlightLog) + k_alignment, 1, MPI_INFO_NULL, node, &base, &window) != MPI_SUCCESS)
+    throw Error(ErrorKind::resources,
+                fmt::format("rank {}: MPI cannot make the {} bytes that the ranks of host {} are to share", facts.rank,
+                            sizeof(FlightLog), environment.layout().host),
+                "Make /dev/shm larger, or free what other jobs have left there.");
   segment_->window = UniqueWindow(window);
   const std::uintptr_t offset = -reinterpret_cast<std::uintptr_t>(base) % k_alignment;
   segment_->own = new (static_cast<std::byte*>(base) + offset) FlightLog{};

@@ -73,7 +73,8 @@ class NodeMemory::File {
     if (ftruncate(descriptor_.get(), static_cast<off_t>(bytes)) != 0) {
       throw Error(ErrorKind::resources,
                   fmt::format("the host cannot give {} bytes of shared memory: {}", bytes, reason()),
-                  "Lower train.micro_batch or train.memory_limit, or start fewer ranks on this node.");
+                  errno == EFBIG ? "Raise the limit of the size of a file (ulimit -f), which holds for memory, too."
+                                 : "Lower train.micro_batch or train.memory_limit, or start fewer ranks on this node.");
     }
   }
 

@@ -60,7 +60,7 @@ class ModuleLoader {
   static ModuleRecord check(const std::filesystem::path& file);
 
   /// "optimizer/adamw 0.1.0 <hash of the library>" per loaded module, sorted: equal text, equal modules. Reads the
-  /// libraries: on each node one rank is enough.
+  /// libraries.
   std::string loaded_text() const;
 
  private:

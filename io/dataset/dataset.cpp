@@ -202,16 +202,17 @@ std::int64_t Dataset::document_start(std::int64_t document) const {
   return state_->start(document);
 }
 
-void Dataset::verify() const {
+void Dataset::verify(int part, int parts) const {
   const std::int64_t bytes = tokens() * size_of(state_->element);
   std::vector<std::byte> block(k_hash_block);
-  for (std::size_t i = 0; i < state_->token_hashes.size(); ++i) {
+  const auto step = static_cast<std::size_t>(parts);
+  for (auto i = static_cast<std::size_t>(part); i < state_->token_hashes.size(); i += step) {
     const std::int64_t at = static_cast<std::int64_t>(i) * k_hash_block;
-    const std::int64_t part = std::min(k_hash_block, bytes - at);
-    state_->file.read(state_->token_offset + at, block.data(), part);
-    if (hash_bytes(block.data(), part) != state_->token_hashes[i]) {
+    const std::int64_t size = std::min(k_hash_block, bytes - at);
+    state_->file.read(state_->token_offset + at, block.data(), size);
+    if (hash_bytes(block.data(), size) != state_->token_hashes[i]) {
       refuse(path(), fmt::format("the checksum of the tokens differs between bytes {} and {}",
-                                 state_->token_offset + at, state_->token_offset + at + part));
+                                 state_->token_offset + at, state_->token_offset + at + size));
     }
   }
 }

@@ -5,7 +5,9 @@
 #include <fmt/core.h>
 #include <hdf5.h>
 
+#include <atomic>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -25,13 +27,25 @@ herr_t collect(unsigned, const H5E_error2_t* entry, void* lines) {
   return 0;
 }
 
+/// Of a failed call of the operating system only what that says; the rest is addresses and a date with a line break.
+std::string reason_of(const std::string& line) {
+  constexpr std::string_view k_reason = "error message = '";
+  const std::size_t begin = line.find(k_reason);
+  if (begin == std::string::npos) return line;
+  const std::size_t text = begin + k_reason.size();
+  return line.substr(text, line.find('\'', text) - text);
+}
+
+std::atomic<bool> file_left_open{false};
+
 /// The innermost reason and the outermost one; what lies between repeats them.
 std::string take_error_text() {
   std::vector<std::string> lines;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &lines);
   H5Eclear2(H5E_DEFAULT);
   if (lines.empty()) return "no reason given";
-  return lines.size() == 1 ? lines.front() : fmt::format("{} ({})", lines.front(), lines.back());
+  const std::string reason = reason_of(lines.front());
+  return lines.size() == 1 ? reason : fmt::format("{} ({})", reason, lines.back());
 }
 
 herr_t close_object(Id object) {
@@ -57,10 +71,18 @@ herr_t close_object(Id object) {
 
 void ObjectTraits::close(Id object) {
   const Turn turn;
-  if (close_object(object) < 0) fail(ErrorKind::io, {"close", "an HDF5 object"});
+  const bool is_file = H5Iget_type(object) == H5I_FILE;
+  if (close_object(object) >= 0) return;
+  if (is_file) file_left_open = true;
+  fail(ErrorKind::io, {"close", "an HDF5 object"});
+}
+
+bool must_not_be_ended() {
+  return file_left_open;
 }
 
 Turn::Turn() : lock_(turn_mutex()) {
+  [[maybe_unused]] static const herr_t never_by_itself = H5dont_atexit();
   [[maybe_unused]] static const herr_t silent = H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
 }
 

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // For:  owners of HDF5 objects, the turn to call HDF5, and its error stack as an Error.
-// Used: the sources of io/hdf5.
+// Used: the sources of io/hdf5; programs ask how they may end.
 // Must not know: what is stored.
 #pragma once
 
@@ -36,6 +36,10 @@ class Turn {
  private:
   std::lock_guard<std::recursive_mutex> lock_;
 };
+
+/// Whether the operating system failed to close a file. HDF5 crashes when it is ended after that, which it is with MPI:
+/// the process must end without.
+bool must_not_be_ended();
 
 /// What is being done to what, for messages: {"create", "/data/tokens.h5", "/tokens"}.
 struct Place {

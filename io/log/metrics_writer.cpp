@@ -103,7 +103,10 @@ void MetricsWriter::end() {
     file_ = File(file_.path(), Access::append);
     log_warning("metrics", file_.path().native() + " was removed while the run goes on: a new one begins");
   }
+  if (torn_) line_.insert(line_.begin(), '\n');
+  torn_ = true;
   file_.append(line_);
+  torn_ = false;
 }
 
 }  // namespace tessera::io

@@ -33,7 +33,7 @@ class MetricsWriter {
   MetricsWriter& field(std::string_view name, std::string_view value);
   MetricsWriter& flag(std::string_view name, bool value);
 
-  /// Writes the line. Throws Error{io}.
+  /// Writes the line. Throws Error{io}; the next line then begins on a line of its own, whatever came of this one.
   void end();
 
  private:
@@ -42,6 +42,7 @@ class MetricsWriter {
   std::int64_t dropped_;
   File file_;
   std::string line_;
+  bool torn_ = false;  // the last line may be there in part
 };
 
 }  // namespace tessera::io

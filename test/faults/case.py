@@ -42,6 +42,7 @@ class Case:
     verb: tuple[str, ...] = ("train",)  # and its arguments before the options
     plain: bool = False  # no options of a run at all
     shell: str = ""  # bash, run by each rank before the program, as exec "$@" at its end; $RANK is known
+    user: str = ""  # whose processes and folder they are; else those of the caller
     environment: dict = dataclasses.field(default_factory=dict)
     prepare: object = None  # called with the Workplace before the start
     meanwhile: object = None  # called with the Workplace and the running Job

@@ -4,6 +4,7 @@
 
 import pathlib
 import re
+import subprocess
 import tempfile
 import time
 
@@ -23,8 +24,6 @@ class Reference:
             place.make_dataset()
             code, text = place.run(ranks, {})
             assert code == 0, text
-            (place.folder / "run/checkpoints" / f"step-{workplace.INTERVAL:08d}/manifest.json").unlink()
-            workplace.shutil.rmtree(place.folder / "run/checkpoints" / f"step-{workplace.INTERVAL:08d}")
             self.places[ranks] = place
 
     def of(self, ranks):
@@ -38,8 +37,8 @@ def named_shared_memory():
 class Trial:
     """One case in its workplace. `failures` has a sentence for each demand that was not met."""
 
-    def __init__(self, case: Case, reference: Reference, program, root):
-        self.case, self.reference = case, reference
+    def __init__(self, case: Case, reference: Reference, program, root, shim):
+        self.case, self.reference, self.shim = case, reference, shim
         self.place = workplace.Workplace(root, program, reference.of(case.ranks))
         self.failures, self.notes = [], []
         self.seconds = 0.0
@@ -50,11 +49,16 @@ class Trial:
 
     def run(self):
         case, place = self.case, self.place
+        if case.user:
+            place.give(".", case.user)
         if case.prepare:
             case.prepare(place)
         before, shared = place.contents(), named_shared_memory()
         environment = dict(case.environment) | ({"TESSERA_FAULT": case.fault} if case.fault else {})
-        job = place.start(case.ranks, case.options, environment, verb=case.verb, shell=case.shell, plain=case.plain)
+        if any(name.startswith("SHIM_") for name in environment):
+            environment["LD_PRELOAD"] = str(self.shim)
+        job = place.start(case.ranks, case.options, environment, verb=case.verb, shell=case.shell, plain=case.plain,
+                          user=case.user)
         try:
             if case.meanwhile:
                 case.meanwhile(place, job)
@@ -117,12 +121,14 @@ class Trial:
         self.demand(not locks, f"locks were left behind: {locks}")
 
 
-def run_case(case, reference, program):
+def run_case(case, reference, program, shim):
     """The trial of a case after it has run; its folders are gone."""
     with tempfile.TemporaryDirectory(prefix="tf-") as root:
-        trial = Trial(case, reference, program, root)
+        trial = Trial(case, reference, program, root, shim)
         try:
             trial.run()
-        except AssertionError as error:
+        except (AssertionError, OSError, subprocess.SubprocessError) as error:  # the driver could not do the harm
             trial.failures.append(str(error))
+        finally:
+            trial.place.close()
         return trial

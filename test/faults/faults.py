@@ -3,7 +3,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The fault driver: does harm to training runs and checks exit codes, messages, and that nothing committed is lost.
 
-faults.py PROGRAM [--table NAME ...] [--only REGEX] [--all] [--list]
+faults.py PROGRAM SHIM [--table NAME ...] [--only REGEX] [--all] [--list]
+  SHIM      the library made of shim.cpp
   --table   processes, files, ...; without it: all tables
   --only    cases whose name matches
   --all     also the cases that are left out of an ordinary test run; also by TESSERA_ALL_FAULTS=1
@@ -22,7 +23,7 @@ import time
 import driver
 from case import Subset
 
-TABLES = ("processes", "signals")
+TABLES = ("processes", "signals", "files", "start")
 
 
 def chosen(arguments):
@@ -45,6 +46,7 @@ def report(trial, case):
 def main():
     parser = argparse.ArgumentParser(description="The fault driver.")
     parser.add_argument("program", type=pathlib.Path)
+    parser.add_argument("shim", type=pathlib.Path)
     parser.add_argument("--table", action="append", choices=TABLES)
     parser.add_argument("--only", default="")
     parser.add_argument("--all", action="store_true")
@@ -62,7 +64,7 @@ def main():
                 print(f"skip {case.name:<36} {reason}")
                 skipped.append(case.name)
                 continue
-            trial = driver.run_case(case, reference, arguments.program.resolve())
+            trial = driver.run_case(case, reference, arguments.program.resolve(), arguments.shim.resolve())
             report(trial, case)
             failed += [case.name] if trial.failures else []
     print(f"{len(cases) - len(skipped)} cases in {time.monotonic() - begin:.0f} s, {len(failed)} failed, "

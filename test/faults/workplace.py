@@ -143,7 +143,7 @@ class Job:
 
 
 class Workplace:
-    """A folder with a dataset and, in run/checkpoints, the checkpoint of step 4 of a run."""
+    """A folder with a dataset and, in run/checkpoints, the checkpoints of steps 2 and 4 of a run."""
 
     def __init__(self, root, program, model=None):
         self.root = pathlib.Path(root)
@@ -151,13 +151,20 @@ class Workplace:
         self.folder = self.root / "work"
         self.scratch = self.root / "t"  # short: sockets of Open MPI lie below
         self.segments = self.root / "s"
+        self.mounts = []  # file systems that a case has put below the folder
         for folder in (self.folder, self.scratch, self.segments):
             folder.mkdir()
         if model is not None:
             shutil.copytree(model.folder, self.folder, dirs_exist_ok=True)
-            for later in self.checkpoints()[1:]:
-                shutil.rmtree(self.folder / "run/checkpoints" / later)
+            for step in range(FIRST + INTERVAL, LAST + INTERVAL, INTERVAL):
+                shutil.rmtree(self.checkpoint(step))
             (self.folder / "run/checkpoints/latest").write_text(f"step-{FIRST:08d}\n")
+
+    def give(self, name, user):
+        """Owner of a file or folder and all below."""
+        path = self.root if name == "." else self.folder / name
+        for entry in [path, *path.rglob("*")]:
+            shutil.chown(entry, user)
 
     def make_dataset(self):
         words = random.Random(5).choices(["tile", "mosaic", "rank", "layer", "step", "seed", "\n"], k=4000)
@@ -165,13 +172,13 @@ class Workplace:
         subprocess.run([self.program, "prepare", "--output", "train.h5", "text.txt"], cwd=self.folder, check=True,
                        capture_output=True)
 
-    def command(self, ranks, options, verb=("train",), shell="", plain=False):
+    def command(self, ranks, options, verb=("train",), shell="", plain=False, user=""):
         arguments = [self.program, *verb] + ([] if plain else flags({**OPTIONS, **options}))
         if shell:
             arguments = ["bash", "-c", 'RANK=${OMPI_COMM_WORLD_RANK:-0}; ' + shell, "rank", *arguments]
-        if ranks == 0:
-            return arguments
-        return ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks), *arguments]
+        as_user = ["setpriv", f"--reuid={user}", "--regid=nogroup", "--clear-groups", "--"] if user else []
+        launcher = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 0 else []
+        return [*as_user, *launcher, *arguments]
 
     def start(self, ranks, options, environment=None, **more):
         return Job(self, self.command(ranks, options, **more), environment or {})
@@ -188,8 +195,11 @@ class Workplace:
         place = self.folder / folder
         return sorted(p.name for p in place.iterdir() if p.is_dir()) if place.is_dir() else []
 
-    def digests(self, step, folder="run/checkpoints"):
-        manifest = json.loads((self.folder / folder / f"step-{step:08d}" / "manifest.json").read_text())
+    def checkpoint(self, step):
+        return self.folder / "run/checkpoints" / f"step-{step:08d}"
+
+    def digests(self, step):
+        manifest = json.loads((self.checkpoint(step) / "manifest.json").read_text())
         return {tensor["path"]: tensor["digest"] for tensor in manifest["tensors"]}
 
     def contents(self):
@@ -203,5 +213,6 @@ class Workplace:
         return [path for folder in (self.scratch, self.segments) for path in folder.rglob("*")
                 if not path.is_dir() and path.name != "output.txt"]
 
-    def remove(self):
-        shutil.rmtree(self.root, ignore_errors=True)
+    def close(self):
+        for folder in reversed(self.mounts):
+            subprocess.run(["umount", "--lazy", str(folder)], check=False)
