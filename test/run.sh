@@ -4,9 +4,10 @@
 #
 # Installs what the tests need, builds, and runs the tests.
 #
-#   test/run.sh [--sanitize | --sanitize=thread] [--only REGEX]
+#   test/run.sh [--sanitize | --sanitize=thread] [--faults] [--only REGEX]
 #     --sanitize          under the address and undefined-behaviour sanitizers (much slower to build)
 #     --sanitize=thread   under the thread sanitizer
+#     --faults            only the fault driver, with all its cases
 #     --only REGEX        only tests whose name matches
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -17,17 +18,21 @@ while (($# > 0)); do
   case $1 in
     --sanitize) preset=asan ;;
     --sanitize=thread) preset=tsan ;;
+    --faults)
+      export TESSERA_ALL_FAULTS=1
+      selection=(--label-regex '^faults$')
+      ;;
     --only)
       (($# > 1)) || { echo "test/run.sh: --only needs a regular expression" >&2; exit 64; }
       selection=(--tests-regex "$2")
       shift
       ;;
     -h | --help)
-      sed -n '5,10s/^# \{0,1\}//p' "test/run.sh"
+      sed -n '5,11s/^# \{0,1\}//p' "test/run.sh"
       exit 0
       ;;
     *)
-      echo "test/run.sh: unknown argument $1; known: --sanitize, --sanitize=thread, --only REGEX" >&2
+      echo "test/run.sh: unknown argument $1; known: --sanitize, --sanitize=thread, --faults, --only REGEX" >&2
       exit 64
       ;;
   esac
