@@ -41,6 +41,7 @@ json write_model(const ModelConfig& m) {
           {"expert_groups_per_token", m.experts.groups_per_token},
           {"aux_coefficient", m.experts.aux_coefficient},
           {"z_coefficient", m.experts.z_coefficient},
+          {"router_bias", m.experts.bias},
           {"router_noise", m.experts.noise},
           {"expert_capacity", m.experts.capacity}};
 }
@@ -74,6 +75,7 @@ ExpertConfig read_experts(const json& j) {
   j.at("expert_groups_per_token").get_to(e.groups_per_token);
   j.at("aux_coefficient").get_to(e.aux_coefficient);
   j.at("z_coefficient").get_to(e.z_coefficient);
+  e.bias = j.value("router_bias", false);
   e.noise = j.value("router_noise", 0.0);
   j.at("expert_capacity").get_to(e.capacity);
   return e;

@@ -3,17 +3,24 @@
 #include "apps/tensor_files.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <map>
+#include <set>
 
 namespace tessera::apps {
 namespace {
 
-io::Box box_of(const TensorPart& part) {
+/// Layers that have a field, rising; by path.
+using Stacks = std::map<std::string, std::set<int>>;
+
+io::Box box_of(const TensorPart& part, const std::set<int>& stack) {
   io::Box box;
   for (int dim = 0; dim < part.shape.rank(); ++dim) {
     box.start.append(part.slab.start[static_cast<std::size_t>(dim)]);
     box.extent.append(part.slab.extent[dim]);
   }
-  return part.parameter->layer < 0 ? box : io::stacked(part.parameter->layer, box);
+  const int layer = part.parameter->layer;
+  return layer < 0 ? box : io::stacked(std::distance(stack.begin(), stack.find(layer)), box);
 }
 
 std::string path_of(const TensorPart& part) {
@@ -23,8 +30,10 @@ std::string path_of(const TensorPart& part) {
 }  // namespace
 
 std::vector<FilePart> file_parts(const std::vector<TensorPart>& parts) {
+  Stacks stacks;
+  for (const TensorPart& part : parts) stacks[path_of(part)].insert(part.parameter->layer);
   std::vector<FilePart> result;
-  for (const TensorPart& part : parts) result.push_back({path_of(part), box_of(part), part});
+  for (const TensorPart& part : parts) result.push_back({path_of(part), box_of(part, stacks[path_of(part)]), part});
   return result;
 }
 
@@ -44,9 +53,10 @@ std::vector<io::LogicalTensor> logical_tensors(const std::vector<FilePart>& part
       found = tensors.insert(tensors.end(), tensor);
     }
     if (layer < 0) continue;
-    found->shape[0] = std::max<std::int64_t>(found->shape[0], layer + 1);
+    const std::int64_t row = part.box.start[0];
+    found->shape[0] = std::max(found->shape[0], row + 1);
     found->stack.resize(static_cast<std::size_t>(found->shape[0]));
-    found->stack[static_cast<std::size_t>(layer)] = "layers." + std::to_string(layer);
+    found->stack[static_cast<std::size_t>(row)] = "layers." + std::to_string(layer);
   }
   std::sort(tensors.begin(), tensors.end(), [](const auto& a, const auto& b) { return a.path < b.path; });
   return tensors;

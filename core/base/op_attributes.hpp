@@ -104,6 +104,12 @@ struct ExpertRows {
   std::int64_t round = 0;
 };
 
+/// balance_bias: runs of `experts` biases, each `stride` behind the one before, and how far a step moves one.
+struct BalanceBias {
+  double rate = 0;
+  std::int64_t experts = 1, stride = 1;
+};
+
 /// Products of experts' rows: the share of the rows that an even spread of the tokens leaves empty. Costs only.
 struct GroupedRows {
   double empty = 0;

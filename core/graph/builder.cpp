@@ -42,8 +42,9 @@ Value Builder::parameter(const ParameterSpec& spec) {
   parameter.initial = spec.initial;
   parameter.deviation = spec.deviation;
   parameter.decays = spec.shape.rank() > 1;
+  parameter.rate = spec.rate;
   ValueInfo info;
-  info.type = {spec.shape, dtype_};
+  info.type = {spec.shape, spec.role == ParameterRole::router_bias ? accumulation_of(dtype_) : dtype_};
   info.role = ValueRole::parameter;
   info.name = parameter.name();
   info.differentiable = true;

@@ -21,6 +21,7 @@ struct ParameterSpec {
   ParameterRole role = ParameterRole::column;
   Initial initial = Initial::normal;
   double deviation = 0;
+  double rate = 0;
 };
 
 /// The output of an attention: per head, and its log-sum-exp.
@@ -44,7 +45,8 @@ class Builder {
 
   Value input(std::string name, const Type& type);
 
-  /// A parameter of the current layer (layer 0 … n-1), or of the model. Gains and biases do not decay.
+  /// A parameter of the current layer (layer 0 … n-1), or of the model. Gains and biases do not decay. Biases of
+  /// routers are in the accumulation type.
   Value parameter(const ParameterSpec& spec);
 
   /// Marks a value as a place where strategies may force a layout.

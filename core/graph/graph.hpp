@@ -50,11 +50,12 @@ enum class ParameterRole : std::uint8_t {
   row,             ///< [out, in]: its inputs are features of a block
   column_bias,     ///< [out] beside a column matrix
   kv_column_bias,
-  row_bias,   ///< [out], added after the sum over the block's features
-  router,     ///< [experts, hidden]
-  expert,     ///< [experts, out, in]
-  gain,       ///< [hidden], of a norm, or its bias
-  head_gain,  ///< [head dim], of a q or k norm
+  row_bias,     ///< [out], added after the sum over the block's features
+  router,       ///< [experts, hidden]
+  router_bias,  ///< [experts], steers the choice; its gradient is what each expert got, and no optimizer moves it
+  expert,       ///< [experts, out, in]
+  gain,         ///< [hidden], of a norm, or its bias
+  head_gain,    ///< [head dim], of a q or k norm
 };
 
 /// How a parameter starts.
@@ -67,6 +68,7 @@ struct Parameter {
   Initial initial = Initial::normal;
   double deviation = 0;  ///< of a normal start
   bool decays = true;    ///< weight decay applies
+  double rate = 0;       ///< of a router's bias: how far a step moves it
   Value value;
 
   /// "layers.3.attention.q", or the field.

@@ -54,6 +54,23 @@ void expert_load(const KernelCall& call) {
   for (std::int64_t i = 0; i < call.in[0].count(); ++i) load[choice[i]] += 1;
 }
 
+/// Loads are whole numbers, so a mean that they meet is met on every layout.
+template <class A>
+void balance_bias(const KernelCall& call) {
+  if (call.in[2].as<const double>()[2] != 0) return;
+  const auto rule = call.attributes.as<attributes::BalanceBias>();
+  for (std::int64_t first = 0; first < call.in[0].count(); first += rule.stride) {
+    A* const bias = call.in[0].as<A>() + first;
+    const A* const load = call.in[1].as<const A>() + first;
+    double total = 0;
+    for (std::int64_t e = 0; e < rule.experts; ++e) total += double(load[e]);
+    for (std::int64_t e = 0; e < rule.experts; ++e) {
+      const double above = double(load[e]) * double(rule.experts) - total;
+      if (above != 0) bias[e] += A(above > 0 ? -rule.rate : rule.rate);
+    }
+  }
+}
+
 /// Each thread has columns of its own and adds all tokens in order.
 template <class T>
 void sequence_mean(const KernelCall& call) {
@@ -177,6 +194,9 @@ constexpr auto k_entries = join(for_floating([]<class T>() {
                                 }),
                                 for_accumulation([]<class A>() {
                                   return KernelEntry{"expert_load", dtype_of<A>, expert_load<A>, nullptr, 1U};
+                                }),
+                                for_accumulation([]<class A>() {
+                                  return KernelEntry{"balance_bias", dtype_of<A>, balance_bias<A>};
                                 }),
                                 for_accumulation([]<class D>() {
                                   return KernelEntry{"sequence_mean_grad", dtype_of<D>, sequence_mean_grad<D>};

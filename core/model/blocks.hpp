@@ -17,6 +17,7 @@ struct BlockContext {
   const ModelInputs& inputs;
   ModelPurpose purpose;
   std::vector<AuxiliaryLoss>& auxiliary;
+  std::vector<GivenGradient>& gradients;
 };
 
 /// Standard deviation of initial weights, and of matrices that add to the residual stream: the sum of 2 · layers of

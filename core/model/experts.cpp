@@ -41,8 +41,18 @@ Routing route(BlockContext& context, Value x) {
   if (context.purpose == ModelPurpose::train) x = b.jitter(x, inputs.index, inputs.sample, "router", e.noise);
   const Value logits = b.linear(x, router);
   const Value scores = b.emit(e.score == RouterScore::softmax ? ops::softmax : ops::sigmoid, {logits})[0];
-  const Value choice = b.emit(ops::top_k, {scores, Value{}},
+  const Value bias = e.bias ? b.parameter({.field = "router.bias",
+                                           .shape = {e.count},
+                                           .role = ParameterRole::router_bias,
+                                           .initial = Initial::zeros,
+                                           .rate = e.bias_rate})
+                            : Value{};
+  const Value choice = b.emit(ops::top_k, {scores, bias},
                               Attributes::of(attributes::TopK{e.per_token, e.groups, e.groups_per_token}))[0];
+  if (bias && context.purpose == ModelPurpose::train) {
+    const attributes::ExpertLoad load{e.count, b.type(bias).dtype};
+    context.gradients.push_back({bias, b.emit(ops::expert_load, {choice}, Attributes::of(load))[0]});
+  }
   add_auxiliary(context, logits, scores, choice);
   const Value weights = b.emit(ops::take, {scores, choice})[0];
   if (!e.renormalise) return {choice, weights};

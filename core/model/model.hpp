@@ -31,7 +31,9 @@ struct ExpertConfig {
   std::int64_t groups = 1, groups_per_token = 1;  ///< experts are chosen within the best groups
   double aux_coefficient = 0.01;
   double z_coefficient = 0;
-  double noise = 0;     ///< what the router reads is times 1 ± this, at random, in training
+  bool bias = false;        ///< a bias per expert, for the choice only, moves so that all get as many tokens
+  double bias_rate = 1e-3;  ///< how far in a step
+  double noise = 0;         ///< what the router reads is times 1 ± this, at random, in training
   double capacity = 0;  ///< rows that a rank keeps for an expert, relative to an even spread; more are dropped. 0: all
 
   std::int64_t width(std::int64_t dense) const { return ffn == 0 ? dense : ffn; }
@@ -86,11 +88,17 @@ struct AuxiliaryLoss {
   double coefficient = 0;
 };
 
+/// A gradient that is no derivative: the sum of `value` over the micro-batches.
+struct GivenGradient {
+  Value parameter, value;
+};
+
 struct ModelGraph {
   Graph graph;
   ModelInputs inputs;
   std::vector<Value> losses;             ///< f64 scalars, one per piece of the head: Σ mask · cross entropy
   std::vector<AuxiliaryLoss> auxiliary;  ///< of training only
+  std::vector<GivenGradient> gradients;  ///< of training only
   Value logits;                          ///< [s, b, v], for generation; none otherwise
 };
 

@@ -39,6 +39,8 @@ ExpertConfig expert_config(const Settings& settings) {
   experts.groups_per_token = settings.get<std::int64_t>("model.expert_groups_per_token");
   experts.aux_coefficient = settings.get<double>("model.aux_coefficient");
   experts.z_coefficient = settings.get<double>("model.z_coefficient");
+  experts.bias = settings.get<bool>("model.router_bias");
+  if (experts.bias) experts.bias_rate = settings.get<double>("model.router_bias_rate");
   experts.noise = settings.get<double>("model.router_noise");
   experts.capacity = settings.get<double>("model.expert_capacity");
   return experts;

@@ -9,6 +9,7 @@ namespace {
 struct Key {
   bool has_gradient = false;
   bool decays = true;
+  UpdateRule rule = UpdateRule::optimizer;
   AxisSet partial;
   AxisList split;
   Home home;
@@ -48,7 +49,8 @@ class Packer {
   void add(int index, bool has_gradient, AxisSet partial) {
     const Parameter& parameter = graph_.parameters[static_cast<std::size_t>(index)];
     const ValueInfo& info = graph_[parameter.value];
-    const Key key{has_gradient, parameter.decays, partial, split_axes(info.layout), info.home, info.type.dtype};
+    const UpdateRule rule = parameter.role == ParameterRole::router_bias ? UpdateRule::balance : UpdateRule::optimizer;
+    const Key key{has_gradient, parameter.decays, rule, partial, split_axes(info.layout), info.home, info.type.dtype};
     const Slab slab = slab_of(mesh_, info.layout, info.type.shape, rank_);
     const std::int64_t element = size_of(accumulation_of(info.type.dtype));
     Bucket& bucket = open_bucket(key, slab.extent.count() * element, element);
@@ -67,6 +69,7 @@ class Packer {
     keys_.push_back(key);
     Bucket bucket;
     bucket.decays = key.decays;
+    bucket.rule = key.rule;
     bucket.trained = key.has_gradient;
     bucket.dtype = accumulation_of(key.dtype);
     bucket.partial = key.partial;

@@ -12,7 +12,8 @@ namespace tessera {
 
 /// Buckets of at most `bucket_bytes` (a larger parameter has one of its own; 0: no limit), in the order in which
 /// gradients are complete. Parameters share a bucket when the axes that split them, the axes over which their gradients
-/// are partial, and their decay are the same. Parameters without a gradient come last, in buckets of their own.
+/// are partial, their decay and what moves them are the same. Parameters without a gradient come last, in buckets of
+/// their own.
 std::vector<Bucket> make_buckets(const Graph& graph, const Mesh& mesh, int rank, std::int64_t bucket_bytes);
 
 }  // namespace tessera

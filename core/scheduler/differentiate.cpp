@@ -35,12 +35,17 @@ class Differentiator final : public GradientScope {
  public:
   explicit Differentiator(Placer& placer) : placer_(placer), graph_(placer.graph()) {}
 
-  void run(const std::vector<LossRoot>& roots) {
+  void run(const std::vector<LossRoot>& roots, const std::vector<DirectGradient>& direct) {
     const std::size_t forward = graph_.nodes.size();
     for (const LossRoot& root : roots) cotangents_[graph_.origin(root.loss)].push_back(root.seed);
     placer_.context.phase = Phase::backward;
     for (std::size_t n = forward; n-- > 0;)
       if (graph_.nodes[n].op != &ops::convert) visit(n);
+    for (const DirectGradient& gradient : direct) {
+      const Node& producer = *graph_.producer(gradient.value);
+      placer_.context = {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
+      contribute(gradient.parameter, gradient.value);
+    }
     for (const int parameter : order_) accumulate_gradient(parameter);
   }
 
@@ -216,8 +221,8 @@ void accumulate_into(Placer& placer, Value v, std::int32_t accumulator) {
   graph[placer.emit(ops::accumulate, in)[0]].accumulator = accumulator;
 }
 
-void differentiate(Placer& placer, const std::vector<LossRoot>& roots) {
-  Differentiator(placer).run(roots);
+void differentiate(Placer& placer, const std::vector<LossRoot>& roots, const std::vector<DirectGradient>& direct) {
+  Differentiator(placer).run(roots, direct);
 }
 
 }  // namespace tessera

@@ -19,13 +19,18 @@ struct LossRoot {
   Value seed;
 };
 
+/// A value of forward that is a parameter's gradient by definition.
+struct DirectGradient {
+  Value parameter, value;
+};
+
 /// Differentiates the placed graph behind `placer`, reverse mode. Conversions are transparent: cotangents are collected
 /// on the value before its conversions, added as they come, and converted once to the dual of that value's layout.
 ///
 /// Contributions to the gradient of a parameter keep the parameter's splits and stay partial over the axes over which
 /// it is replicated; each is marked to be added into the parameter's accumulator (Graph::accumulators), which the pass
-/// makes, in order of first use in backward.
-void differentiate(Placer& placer, const std::vector<LossRoot>& roots);
+/// makes, in order of first use in backward; parameters with `direct` gradients come after those.
+void differentiate(Placer& placer, const std::vector<LossRoot>& roots, const std::vector<DirectGradient>& direct = {});
 
 /// Makes an accumulator of a scalar that has the type and layout of `like`; its index.
 std::int32_t add_scalar_accumulator(Placer& placer, Value like, const std::string& name);

@@ -166,12 +166,16 @@ struct BucketMember {
   Slab slab;                ///< of the parameter's global index space
 };
 
+/// What moves weights: the run's optimizer, or what keeps experts balanced (core/scheduler/balance_update.hpp).
+enum class UpdateRule : std::uint8_t { optimizer, balance };
+
 /// Parameters that are reduced and updated together: a 1-D run of elements.
 struct Bucket {
   std::vector<BucketMember> members;
   std::int64_t elements = 0;  ///< with the gaps that align members
   bool trained = true;        ///< has a gradient
   bool decays = true;
+  UpdateRule rule = UpdateRule::optimizer;
   DType dtype = DType::f32;  ///< of weights, gradients and states: the accumulation type
   AxisSet partial;           ///< axes over which the gradient is partial
   AxisList split;            ///< axes that split its parameters, outer first

@@ -28,7 +28,7 @@ class Compiler {
   Compiled run() {
     place_model();
     if (args_.training) {
-      differentiate(placer_, roots_);
+      differentiate(placer_, roots_, direct_gradients());
       expand(placer_, args_.strategies);
       plan_.buckets = make_buckets(placed_.graph, args_.mesh, args_.rank, bucket_bytes());
       update_ = add_update(placer_, plan_.buckets, gradient_rest(), args_.training->optimizer, args_.training->clip);
@@ -78,6 +78,13 @@ class Compiler {
           placer_.emit(ops::auxiliary_seed, {}, Attributes::of(attributes::Factor{loss.coefficient / sequences}))[0];
       roots_.push_back({placed_.values.at(loss.sum), seed});
     }
+  }
+
+  std::vector<DirectGradient> direct_gradients() const {
+    std::vector<DirectGradient> direct;
+    for (const GivenGradient& given : args_.model.gradients)
+      direct.push_back({placed_.values.at(given.parameter), placed_.values.at(given.value)});
+    return direct;
   }
 
   GradientRest gradient_rest() const {

@@ -5,6 +5,7 @@
 #include "core/base/op_attributes.hpp"
 #include "core/graph/ops/add.hpp"
 #include "core/graph/ops/step.hpp"
+#include "core/scheduler/balance_update.hpp"
 #include "core/scheduler/differentiate.hpp"
 
 namespace tessera {
@@ -67,12 +68,14 @@ Update add_update(Placer& placer, const std::vector<Bucket>& buckets, GradientRe
     if (!bucket.trained) continue;
     values.weights = add_state(placer, bucket, {}, "weights");
     values.gradient = add_state(placer, bucket, bucket.partial, "gradient");
-    for (const OptimizerState& state : optimizer.states())
-      values.states.push_back(add_state(placer, bucket, {}, state.name));
+    if (bucket.rule == UpdateRule::optimizer)
+      for (const OptimizerState& state : optimizer.states())
+        values.states.push_back(add_state(placer, bucket, {}, state.name));
     TESSERA_CHECK(
         bucket.partial.empty() || rest == GradientRest::replicated,
         "gradients are partial over " + placer.mesh().describe(bucket.partial) + " and no strategy reduces them");
     values.reduced = placer.convert(values.gradient, placer.graph()[values.gradient].layout.dual());
+    if (bucket.rule == UpdateRule::balance) continue;  // what experts got is no part of the norm
     const Value square = squared_norm(placer, values.reduced);
     total = total ? one(placer, ops::add, {total, square}) : square;
   }
@@ -80,8 +83,12 @@ Update add_update(Placer& placer, const std::vector<Bucket>& buckets, GradientRe
   update.decision = one(placer, ops::step_decision, {whole}, Attributes::of(attributes::Clip{clip}));
   for (std::size_t b = 0; b < buckets.size(); ++b) {
     const BucketValues& values = update.buckets[b];
-    if (buckets[b].trained)
-      optimizer.update({values.weights, values.reduced, values.states, update.decision, buckets[b].decays}, placer);
+    if (!buckets[b].trained) continue;
+    const UpdateArgs args{values.weights, values.reduced, values.states, update.decision, buckets[b].decays};
+    if (buckets[b].rule == UpdateRule::balance)
+      balance_update(args, buckets[b], placer);
+    else
+      optimizer.update(args, placer);
   }
   return update;
 }

@@ -10,8 +10,11 @@ void add_foreign(const std::string& group, const Mesh& mesh, int rank, const Gra
                  std::vector<TensorPart>& parts) {
   if (parts.empty()) return;
   std::vector<bool> has(graph.parameters.size(), group == "model");
-  for (const Accumulator& accumulator : graph.accumulators)
-    if (accumulator.parameter >= 0) has[static_cast<std::size_t>(accumulator.parameter)] = true;
+  for (const Accumulator& accumulator : graph.accumulators) {
+    if (accumulator.parameter < 0) continue;
+    const auto p = static_cast<std::size_t>(accumulator.parameter);
+    has[p] = has[p] || group == "gradient" || graph.parameters[p].role != ParameterRole::router_bias;
+  }
   for (std::size_t p = 0; p < has.size(); ++p) {
     const Parameter& parameter = graph.parameters[p];
     const ValueInfo& info = graph[parameter.value];

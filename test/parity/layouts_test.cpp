@@ -36,13 +36,14 @@ TrainingShape shape_for(const LayoutChoice& layout) {
 
 TrainingShape shape_with_experts(const LayoutChoice& layout) {
   TrainingShape shape = shape_for(layout);
-  shape.model.experts = {.count = 4, .ffn = 96};
+  shape.model.experts = {.count = 4, .ffn = 96, .bias = true, .bias_rate = 0.01, .noise = 0.05};
+  shape.steps = layout.pipeline == 1 ? 3 : 1;  // biases move where loads of other steps moved them
   return shape;
 }
 
 const TrainingResult& one_rank(const TrainingShape& shape) {
-  static std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t>, TrainingResult> made;
-  const auto key = std::tuple(shape.model.layers, shape.model.kv_heads, shape.model.experts.count);
+  static std::map<std::tuple<std::int64_t, std::int64_t, std::int64_t, int>, TrainingResult> made;
+  const auto key = std::tuple(shape.model.layers, shape.model.kv_heads, shape.model.experts.count, shape.steps);
   if (!made.contains(key)) made.emplace(key, train_layout(shape, {}));
   return made.at(key);
 }

@@ -82,6 +82,8 @@ void draw_experts(Draw& draw, std::int64_t layers, ExpertConfig& e, LayoutChoice
   e.scale = draw.chance(0.3) ? 2.5 : 1;
   e.aux_coefficient = draw.chance(0.7) ? 0.3 : 0;
   e.z_coefficient = draw.chance(0.3) ? 0.1 : 0;
+  e.bias = draw.chance(0.4);
+  e.bias_rate = 0.05;
   e.noise = draw.chance(0.3) ? 0.3 : 0;
   if (draw.chance(0.7)) layout.expert = draw.divisor_of(layout.tensor * layout.context * layout.data);
 }
@@ -121,17 +123,18 @@ RandomCase draw_case(std::uint64_t seed) {
   s.global_batch = s.micro_batch * l.data * draw.number(1, 6);
   s.clip = draw.chance(0.5) ? 0.1 : 0;
   s.data_seed = seed;
-  s.steps = 2;
+  s.steps = m.experts.bias ? 3 : 2;
   return c;
 }
 
 std::string describe_experts(const ModelConfig& m) {
   const ExpertConfig& e = m.experts;
   if (e.count == 0) return "";
-  return fmt::format(", {} of {} experts of {}, {} of {} groups, layers {}, shared {}, {}{} x {}, aux {} z {} noise {}",
-                     e.per_token, e.count, e.ffn, e.groups_per_token, e.groups, expert_layers_text(m.expert_layers()),
-                     e.shared_ffn, e.score == RouterScore::sigmoid ? "sigmoid" : "softmax",
-                     e.renormalise ? " renormalised" : "", e.scale, e.aux_coefficient, e.z_coefficient, e.noise);
+  return fmt::format(
+      ", {} of {} experts of {}, {} of {} groups, layers {}, shared {}, {}{}{} x {}, aux {} z {} noise {}", e.per_token,
+      e.count, e.ffn, e.groups_per_token, e.groups, expert_layers_text(m.expert_layers()), e.shared_ffn,
+      e.score == RouterScore::sigmoid ? "sigmoid" : "softmax", e.renormalise ? " renormalised" : "",
+      e.bias ? " biased" : "", e.scale, e.aux_coefficient, e.z_coefficient, e.noise);
 }
 
 std::string describe(const RandomCase& c) {

@@ -65,7 +65,8 @@ struct TrainingResult {
 TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layout);
 
 /// What differs by more than the PARITY tolerances of fp64 (loss and norm relative 1e-10, every gradient 1e-10 of its
-/// largest entry + 1e-13 of the norm); empty when nothing does.
+/// largest entry + 1e-13 of the norm), or of the routers' biases after the last step by anything; empty when nothing
+/// does.
 std::string difference(const TrainingResult& actual, const TrainingResult& expected);
 
 }  // namespace tessera::testing_support

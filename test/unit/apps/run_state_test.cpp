@@ -29,6 +29,7 @@ ModelConfig unusual() {
                    .groups_per_token = 2,
                    .aux_coefficient = 0.5,
                    .z_coefficient = 0.125,
+                   .bias = true,
                    .noise = 0.01,
                    .capacity = 1.5};
   return model;
@@ -49,7 +50,7 @@ TEST(RunStateTest, ReadsBackWhole) {
 }
 
 TEST(RunStateTest, EveryDifferenceOfTwoModelsIsNamed) {
-  EXPECT_EQ(model_differences(testing_support::tiny_dense(), unusual()).size(), 23U);
+  EXPECT_EQ(model_differences(testing_support::tiny_dense(), unusual()).size(), 24U);
   ModelConfig other = testing_support::tiny_dense();
   other.heads = 8;
   other.tied = true;

@@ -71,6 +71,23 @@ TEST_P(Balance, LoadsAreWholeNumbersAndAccumulate) {
   }
 }
 
+/// Two layers of three experts with a gap between them: the mean is a layer's own, and what meets it stays.
+TEST(BalanceBias, MovesTowardsExpertsBelowTheMean) {
+  for (const DType dtype : {DType::f64, DType::f32}) {
+    const Values bias{0.5, -0.25, 1, 77, 0, 0, 0.125}, load{9, 4, 5, 1e6, 7, 7, 7};
+    KernelRun run{"balance_bias",
+                  dtype,
+                  {{dtype, {1, 7}, bias}, {dtype, {1, 7}, load}, {DType::f64, {3}, Values{1, 0.25, 0}}},
+                  {},
+                  Attributes::of(attributes::BalanceBias{0.125, 3, 4})};
+    run_kernel(run);
+    EXPECT_EQ(run.in[0].values(), (Values{0.375, -0.125, 1.125, 77, 0, 0, 0.125}));
+    run.in[2] = {DType::f64, {3}, Values{1, 0, 1}};  // skipped
+    run_kernel(run);
+    EXPECT_EQ(run.in[0].values(), (Values{0.375, -0.125, 1.125, 77, 0, 0, 0.125}));
+  }
+}
+
 TEST_P(Balance, MeansOverTheWholeSequence) {
   for (const auto& [tokens, e] : k_extents) {
     const Values scores = random(2, tokens * e.batch * e.experts);
