@@ -20,6 +20,7 @@ json write_model(const ModelConfig& m) {
           {"hidden", m.hidden},
           {"heads", m.heads},
           {"kv_heads", m.key_heads()},
+          {"head_dim", m.head_dim()},
           {"ffn", m.ffn},
           {"vocab", m.vocab},
           {"sequence", m.sequence},
@@ -88,6 +89,7 @@ ModelConfig read_model(const json& j) {
   j.at("hidden").get_to(m.hidden);
   j.at("heads").get_to(m.heads);
   j.at("kv_heads").get_to(m.kv_heads);
+  m.head_size = j.value("head_dim", std::int64_t{0});
   j.at("ffn").get_to(m.ffn);
   j.at("vocab").get_to(m.vocab);
   j.at("sequence").get_to(m.sequence);

@@ -38,7 +38,9 @@ struct Degrees {
 void shrink_model(Settings& settings, const ModelConfig& model, const Degrees& degrees) {
   const std::int64_t key_heads = shrunk(model.key_heads(), k_key_heads, degrees.tensor * degrees.context);
   const std::int64_t heads = model.heads / model.key_heads() * key_heads;
-  const std::int64_t hidden = heads * std::min(model.head_dim(), k_head_dim);
+  const std::int64_t features = heads * std::min(model.head_dim(), k_head_dim);
+  const std::int64_t hidden = std::max<std::int64_t>(1, features * model.hidden / (model.heads * model.head_dim()));
+  if (model.head_size != 0) set(settings, "model.head_dim", features / heads);
   set(settings, "model.heads", heads);
   set(settings, "model.kv_heads", key_heads);
   set(settings, "model.hidden", hidden);

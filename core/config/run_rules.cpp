@@ -62,15 +62,19 @@ std::string nearest_multiples(std::int64_t number, std::int64_t unit) {
 
 void check_model(Rules& run) {
   const std::int64_t hidden = run["model.hidden"], heads = run["model.heads"], kv_heads = run["model.kv_heads"];
-  run.require(hidden % heads == 0, {"model.heads", "model.hidden"},
+  const std::int64_t given = run["model.head_dim"], width = given == 0 ? hidden / heads : given;
+  run.require(given != 0 || hidden % heads == 0, {"model.heads", "model.hidden"},
               fmt::format("model.hidden = {} is not a multiple of model.heads = {}", hidden, heads),
-              fmt::format("Heads must divide the features: {}.", divisors_of(hidden)));
+              fmt::format("Heads must divide the features: {}; or set model.head_dim.", divisors_of(hidden)));
   run.require(heads % kv_heads == 0, {"model.kv_heads", "model.heads"},
               fmt::format("model.heads = {} is not a multiple of model.kv_heads = {}", heads, kv_heads),
               fmt::format("Heads of keys must divide those of queries: {}.", divisors_of(heads)));
-  run.require(run.text("model.architecture") != "llama" || hidden % heads != 0 || hidden / heads % 2 == 0,
-              {"model.heads", "model.hidden"},
-              fmt::format("model.hidden / model.heads = {} / {} must be even for rotary positions", hidden, heads), {});
+  run.require(run.text("model.architecture") != "llama" || (given == 0 && hidden % heads != 0) || width % 2 == 0,
+              {"model.head_dim", "model.heads", "model.hidden"},
+              given == 0
+                  ? fmt::format("model.hidden / model.heads = {} / {} must be even for rotary positions", hidden, heads)
+                  : fmt::format("model.head_dim = {} must be even for rotary positions", given),
+              {});
   const std::int64_t experts = run["model.experts"], visited = run["model.experts_per_token"];
   run.require(experts == 0 || visited <= experts, {"model.experts_per_token", "model.experts"},
               fmt::format("model.experts_per_token = {} is more than model.experts = {}", visited, experts), {});

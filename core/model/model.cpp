@@ -38,12 +38,13 @@ void validate(const ModelConfig& c) {
   for (const auto& [name, value] : sizes)
     rule(value >= 1 && value <= k_most, fmt::format("model.{} = {}: must be from 1 to {}", name, value, k_most));
   if (!broken.empty()) throw Error(ErrorKind::configuration, broken, "give the sizes of the model, or a model.preset");
-  rule(c.hidden % c.heads == 0,
+  rule(c.head_size >= 0 && c.head_size <= k_most, fmt::format("model.head_dim = {}: must be from 0", c.head_size));
+  rule(c.head_size != 0 || c.hidden % c.heads == 0,
        fmt::format("model.hidden = {} is not a multiple of model.heads = {}", c.hidden, c.heads));
   rule(c.key_heads() >= 1 && c.heads % c.key_heads() == 0,
        fmt::format("model.heads = {} is not a multiple of model.kv_heads = {}", c.heads, c.key_heads()));
   rule(c.architecture != Architecture::llama || c.head_dim() % 2 == 0,
-       fmt::format("model.hidden ÷ model.heads = {} must be even for rotary positions", c.head_dim()));
+       fmt::format("{} features of a head: must be even for rotary positions", c.head_dim()));
   const ExpertConfig& e = c.experts;
   rule(e.count == 0 || c.architecture == Architecture::llama, "model.experts: only llama has layers of experts");
   rule(e.count == 0 || (e.per_token >= 1 && e.per_token <= e.count),

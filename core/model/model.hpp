@@ -45,8 +45,9 @@ struct ModelConfig {
   std::int64_t layers = 0;
   std::int64_t hidden = 0;
   std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;  ///< 0: as many as heads
-  std::int64_t ffn = 0;       ///< width of the feed-forward block
+  std::int64_t kv_heads = 0;   ///< 0: as many as heads
+  std::int64_t head_size = 0;  ///< features of a head; 0: hidden ÷ heads
+  std::int64_t ffn = 0;        ///< width of the feed-forward block
   std::int64_t vocab = 0;
   std::int64_t sequence = 0;
   bool tied = false;     ///< the head reads the embedding table
@@ -60,7 +61,7 @@ struct ModelConfig {
   bool has_experts(int layer) const;
   std::vector<int> expert_layers() const;  ///< all that have, rising
 
-  std::int64_t head_dim() const { return hidden / heads; }
+  std::int64_t head_dim() const { return head_size == 0 ? hidden / heads : head_size; }
   std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
 
   /// Number of parameters, a tied table once.

@@ -56,6 +56,7 @@ ModelConfig model_config(const Settings& settings, std::int64_t data_vocab) {
   model.hidden = settings.get<std::int64_t>("model.hidden");
   model.heads = settings.get<std::int64_t>("model.heads");
   model.kv_heads = settings.get<std::int64_t>("model.kv_heads");
+  model.head_size = settings.get<std::int64_t>("model.head_dim");
   model.ffn = settings.get<std::int64_t>("model.ffn");
   if (model.ffn == 0) model.ffn = default_ffn(model.architecture, model.hidden);
   model.vocab = settings.get<std::int64_t>("model.vocab");

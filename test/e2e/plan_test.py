@@ -8,12 +8,14 @@ plan_test.py PROGRAM
 
 import collections
 import json
+import pathlib
 import re
 
 import program
 import training
 
 COMPUTE = 0
+MODELS = pathlib.Path(__file__).resolve().parents[2] / "share" / "models"
 # 70 billion parameters on 512 ranks.
 LARGE = ("--model.preset=llama2_70b", "--world=512", "--parallel.tensor=8", "--parallel.pipeline=8",
          "--train.global_batch=512", "--machine=h100_node")
@@ -37,6 +39,22 @@ class PlanTest(training.TrainingTest):
         kept = [row["activations"] for row in plan["memory"]]
         self.assertEqual(kept, sorted(kept, reverse=True))
         self.assertAlmostEqual((kept[1] - kept[2]) / (kept[2] - kept[3]), 1)
+
+    def test_presets_of_mixtures_are_planned(self):
+        """With the parameters that their files name, experts over ranks, pipelines cut by what layers cost."""
+        for preset, world, experts, stages, layers in (
+                ("mixtral_8x7b", 32, 8, 4, ["0-7", "8-15", "16-23", "24-31"]),
+                ("mixtral_8x22b", 64, 8, 8, [f"{first}-{first + 6}" for first in range(0, 56, 7)]),
+                ("qwen3_30b_a3b", 16, 8, 2, ["0-25", "26-47"]),
+                ("qwen3_235b_a22b", 64, 16, 4, ["0-23", "24-47", "48-71", "72-93"]),
+                ("deepseek_v3_mixture", 128, 32, 4, ["0-15", "16-30", "31-45", "46-60"])):
+            with self.subTest(preset):
+                plan = self.plan(f"--model.preset={preset}", f"--world={world}", f"--parallel.expert={experts}",
+                                 f"--parallel.pipeline={stages}", "--train.global_batch=64", "--model.sequence=2048")
+                said = re.search("^# Parameters: ([0-9,]+)$", (MODELS / f"{preset}.ini").read_text(), re.MULTILINE)
+                self.assertEqual(plan["parameters"], int(said[1].replace(",", "")))
+                self.assertEqual([stage["layers"] for stage in plan["stages"]], layers)
+                self.assertEqual(plan["differences"], 0)
 
     def test_the_calls_of_a_layer_are_those_of_sequence_parallelism(self):
         calls = {(row["program"], row["layers"], row["call"]): row["calls"] for row in self.plan(*LARGE)["layer_calls"]}

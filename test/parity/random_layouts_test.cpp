@@ -110,6 +110,7 @@ RandomCase draw_case(std::uint64_t seed) {
   m.heads = draw.chance(0.85) ? l.tensor * draw.number(1, 3) : draw.number(1, 8);
   m.kv_heads = m.architecture == Architecture::gpt ? m.heads : draw.divisor_of(static_cast<int>(m.heads));
   m.hidden = m.heads * 2 * draw.number(1, 3);
+  m.head_size = draw.chance(0.2) ? 2 * draw.number(1, 4) : 0;
   m.ffn = draw.number(1, 30);
   m.vocab = draw.number(2, 60);
   m.sequence = draw.number(1, 24);
@@ -140,10 +141,11 @@ std::string describe_experts(const ModelConfig& m) {
 std::string describe(const RandomCase& c) {
   const ModelConfig& m = c.shape.model;
   return fmt::format(
-             "{}: {} layers {} hidden {} heads {}/{} ffn {} vocab {} sequence {}{}{}{} dropout {}, batch {} of {}",
+             "{}: {} layers {} hidden {} heads {}/{} of {} ffn {} vocab {} sequence {}{}{}{} dropout {}, batch {} of "
+             "{}",
              name_of(c.layout), m.architecture == Architecture::gpt ? "gpt" : "llama", m.layers, m.hidden, m.heads,
-             m.kv_heads, m.ffn, m.vocab, m.sequence, m.biases ? " biases" : "", m.qk_norm ? " qk_norm" : "",
-             m.tied ? " tied" : "", m.dropout, c.shape.global_batch, c.shape.micro_batch) +
+             m.kv_heads, m.head_dim(), m.ffn, m.vocab, m.sequence, m.biases ? " biases" : "",
+             m.qk_norm ? " qk_norm" : "", m.tied ? " tied" : "", m.dropout, c.shape.global_batch, c.shape.micro_batch) +
          describe_experts(m);
 }
 

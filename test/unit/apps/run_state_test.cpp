@@ -16,6 +16,7 @@ ModelConfig unusual() {
   ModelConfig model = testing_support::with_everything(testing_support::tiny_gpt(), 0.25);
   model.norm_epsilon = 1e-3;
   model.rope_theta = 500;
+  model.head_size = 20;
   model.experts = {.count = 8,
                    .per_token = 3,
                    .ffn = 40,
@@ -50,15 +51,15 @@ TEST(RunStateTest, ReadsBackWhole) {
 }
 
 TEST(RunStateTest, EveryDifferenceOfTwoModelsIsNamed) {
-  EXPECT_EQ(model_differences(testing_support::tiny_dense(), unusual()).size(), 24U);
+  EXPECT_EQ(model_differences(testing_support::tiny_dense(), unusual()).size(), 25U);
   ModelConfig other = testing_support::tiny_dense();
   other.heads = 8;
   other.tied = true;
   other.experts.score = RouterScore::sigmoid;
-  EXPECT_THAT(
-      model_differences(testing_support::tiny_dense(), other),
-      ElementsAre("model.heads is 8, the checkpoint has 4", "model.router_score is sigmoid, the checkpoint has softmax",
-                  "model.tied is on, the checkpoint has off"));
+  EXPECT_THAT(model_differences(testing_support::tiny_dense(), other),
+              ElementsAre("model.head_dim is 8, the checkpoint has 16", "model.heads is 8, the checkpoint has 4",
+                          "model.router_score is sigmoid, the checkpoint has softmax",
+                          "model.tied is on, the checkpoint has off"));
 }
 
 }  // namespace

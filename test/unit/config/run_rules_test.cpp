@@ -50,7 +50,7 @@ const Case k_cases[] = {
     {"[checkpoint]\nresume =\n", 1, "checkpoint.resume is empty", "run.ini:2",
      "Write auto, none, or the path of a checkpoint."},
     {"[model]\nhidden = 64\nheads = 6\nkv_heads = 2\n", 1, "model.hidden = 64 is not a multiple of model.heads = 6",
-     "run.ini:3", "Heads must divide the features: 1, 2, 4, 8, 16, 32, 64."},
+     "run.ini:3", "Heads must divide the features: 1, 2, 4, 8, 16, 32, 64; or set model.head_dim."},
     {"[model]\nheads = 12\nkv_heads = 5\n", 1, "model.heads = 12 is not a multiple of model.kv_heads = 5", "run.ini:3",
      "Heads of keys must divide those of queries: 1, 2, 3, 4, 6, 12."},
     {"[model]\nexperts = 4\nexperts_per_token = 5\n", 1, "model.experts_per_token = 5 is more than model.experts = 4",
