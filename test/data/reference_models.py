@@ -27,14 +27,27 @@ class Model:
     sequence: int = formulas.SEQUENCE
     norm_epsilon: float = 1e-5
     rope_theta: float = 1e4
+    head_size: int = 0  # 0: hidden // heads
     experts: int = 0  # 0: a feed-forward block instead
     experts_per_token: int = 2
+    expert_layers: tuple = ()  # empty: all
+    expert_ffn: int = 0  # 0: ffn
+    shared_ffn: int = 0  # of an expert that every token visits; 0: there is none
+    score: str = "softmax"  # or sigmoid
     renormalise: bool = True
+    scale: float = 1.0
+    groups: int = 1
+    groups_per_token: int = 1
+    bias_rate: float = 0.0  # 0: routers have no bias
     aux_coefficient: float = 1e-2
+    z_coefficient: float = 0.0
 
     @property
     def head_dim(self):
-        return self.hidden // self.heads
+        return self.head_size or self.hidden // self.heads
+
+    def has_experts(self, layer):
+        return self.experts > 0 and (not self.expert_layers or layer in self.expert_layers)
 
 
 MODELS = {
@@ -44,24 +57,31 @@ MODELS = {
     "mixture_renormalised": Model("llama", ffn=96, kv_heads=2, biases=False, qk_norm=False, tied=False, experts=4),
     "mixture_scored": Model("llama", ffn=96, kv_heads=2, biases=False, qk_norm=False, tied=False, experts=4,
                             renormalise=False),
+    "mixture_balanced": Model("llama", ffn=176, kv_heads=2, biases=False, qk_norm=True, tied=False, head_size=24,
+                              experts=12, experts_per_token=3, expert_layers=(1, 3), expert_ffn=40, shared_ffn=56,
+                              score="sigmoid", scale=2.5, groups=4, groups_per_token=2, bias_rate=1e-2,
+                              z_coefficient=1e-3),
 }
 
 
-def matrices(model):
+def matrices(model, layer):
     """Field and [out, in] of the matrices of a layer."""
-    h, kv, f = model.hidden, model.kv_heads * model.head_dim, model.ffn
+    h, f, q, kv = model.hidden, model.ffn, model.heads * model.head_dim, model.kv_heads * model.head_dim
     attention = {"attention." + name: shape for name, shape in
-                 {"q": (h, h), "k": (kv, h), "v": (kv, h), "o": (h, h)}.items()}
-    if model.experts:
+                 {"q": (q, h), "k": (kv, h), "v": (kv, h), "o": (h, q)}.items()}
+    if model.has_experts(layer):
         return attention
     gate = {"feed_forward.gate": (f, h)} if model.architecture == "llama" else {}
     return {**attention, **gate, "feed_forward.up": (f, h), "feed_forward.down": (h, f)}
 
 
 def expert_shapes(model):
-    """The router, and the matrices of all experts of a layer, stacked."""
-    n, h, f = model.experts, model.hidden, model.ffn
-    return {"router": (n, h), "experts.gate": (n, f, h), "experts.up": (n, f, h), "experts.down": (n, h, f)}
+    """The router, the matrices of all experts of a layer, stacked, and those of the expert that every token visits."""
+    n, h, f, s = model.experts, model.hidden, model.expert_ffn or model.ffn, model.shared_ffn
+    bias = {"router.bias": (n,)} if model.bias_rate else {}
+    shared = {"shared.gate": (s, h), "shared.up": (s, h), "shared.down": (h, s)} if s else {}
+    return {"router": (n, h), **bias, "experts.gate": (n, f, h), "experts.up": (n, f, h), "experts.down": (n, h, f),
+            **shared}
 
 
 def norm_shapes(model, field):
@@ -69,12 +89,12 @@ def norm_shapes(model, field):
     return {field + name: (model.hidden,) for name in names}
 
 
-def layer_shapes(model):
-    shapes = {**norm_shapes(model, "norm1"), **norm_shapes(model, "norm2"), **matrices(model)}
-    if model.experts:
+def layer_shapes(model, layer):
+    shapes = {**norm_shapes(model, "norm1"), **norm_shapes(model, "norm2"), **matrices(model, layer)}
+    if model.has_experts(layer):
         shapes.update(expert_shapes(model))
     if model.biases:
-        shapes.update({field + ".bias": shape[:1] for field, shape in matrices(model).items()})
+        shapes.update({field + ".bias": shape[:1] for field, shape in matrices(model, layer).items()})
     if model.qk_norm:
         shapes.update({f"attention.{name}_norm.gain": (model.head_dim,) for name in "qk"})
     return shapes
@@ -86,7 +106,7 @@ def parameter_shapes(model):
     if model.architecture == "gpt":
         shapes["position_embedding", -1] = (model.sequence, model.hidden)
     for layer in range(model.layers):
-        shapes.update({(field, layer): shape for field, shape in layer_shapes(model).items()})
+        shapes.update({(field, layer): shape for field, shape in layer_shapes(model, layer).items()})
     shapes.update({(field, -1): shape for field, shape in norm_shapes(model, "norm").items()})
     if not model.tied:
         shapes["head", -1] = (model.vocab, model.hidden)
@@ -121,8 +141,10 @@ class Forward:
     def __init__(self, model, parameters):
         self.model = model
         self.p = parameters
+        self.z = 0.0  # mean squared log-sum-exp of the routers' logits, summed over layers
         self.auxiliary = 0.0  # what keeps experts balanced: a mean over sequences, summed over layers
-        self.margin = float("inf")  # between the last score that was chosen and the first that was not
+        self.margin = float("inf")  # between the last that was chosen, expert or group, and the first that was not
+        self.choices, self.load = {}, {}  # of every token, and how many went to each expert, by layer
 
     def linear(self, x, field, layer):
         y = x @ self.p[field, layer].T
@@ -160,28 +182,49 @@ class Forward:
             middle = F.gelu(up, approximate="tanh")
         return self.linear(middle, "feed_forward.down", layer)
 
-    def choose(self, scores):
-        """The best experts of every token; adds to the auxiliary loss (Fedus et al. 2021, per sequence)."""
-        best = scores.topk(self.model.experts_per_token + 1)
-        choice = best.indices[..., :-1]
+    def best(self, scores, count):
+        """The best of each row, and how far they are from the others."""
+        if count == scores.shape[-1]:
+            return scores.topk(count).indices
+        best = scores.topk(count + 1)
         self.margin = min(self.margin, (best.values[..., -2] - best.values[..., -1]).min().item())
-        share = F.one_hot(choice, self.model.experts).to(scores.dtype).mean((1, 2)) * self.model.experts
-        self.auxiliary = self.auxiliary + (share * scores.mean(1)).sum(-1).mean()
+        return best.indices[..., :-1]
+
+    def choose(self, scores, layer=0):
+        """The best experts of every token by score and bias (DeepSeek-AI 2024), only among those of its best groups."""
+        model = self.model
+        biased = scores.detach() + (self.p["router.bias", layer].detach() if model.bias_rate else 0)
+        if model.groups > 1:
+            groups = biased.unflatten(-1, (model.groups, -1))
+            best = self.best(groups.topk(2).values.sum(-1), model.groups_per_token)
+            allowed = F.one_hot(best, model.groups).sum(-2).bool()
+            biased = groups.masked_fill(~allowed[..., None], -torch.inf).flatten(-2)
+        choice = self.best(biased, model.experts_per_token)
+        chosen = F.one_hot(choice, model.experts).to(scores.dtype)
+        self.choices[layer], self.load[layer] = choice, chosen.sum((0, 1, 2))
+        self.auxiliary = self.auxiliary + (chosen.mean((1, 2)) * model.experts * scores.mean(1)).sum(-1).mean()
         return choice
 
+    def gated(self, x, gate, up, down):
+        return (F.silu(x @ gate.T) * (x @ up.T)) @ down.T
+
     def experts(self, x, layer):
-        """Every token through the experts that its router scores best, each by its share."""
-        scores = (x @ self.p["router", layer].T).softmax(-1)
-        choice = self.choose(scores)
+        """Every token through the experts that its router scores best, each by its share, and through the shared one."""
+        model = self.model
+        logits = x @ self.p["router", layer].T
+        self.z = self.z + logits.logsumexp(-1).square().mean()
+        scores = logits.softmax(-1) if model.score == "softmax" else logits.sigmoid()
+        choice = self.choose(scores, layer)
         weights = scores.gather(-1, choice)
-        if self.model.renormalise:
-            weights = weights / weights.sum(-1, keepdim=True)
+        if model.renormalise:
+            weights = model.scale * weights / weights.sum(-1, keepdim=True)
         gate, up, down = (self.p["experts." + name, layer] for name in ("gate", "up", "down"))
         y = torch.zeros_like(x)
+        if model.shared_ffn:
+            y = self.gated(x, *(self.p["shared." + name, layer] for name in ("gate", "up", "down")))
         for expert in range(self.model.experts):
             of_expert = (weights * (choice == expert)).sum(-1, keepdim=True)
-            middle = F.silu(x @ gate[expert].T) * (x @ up[expert].T)
-            y = y + of_expert * (middle @ down[expert].T)
+            y = y + of_expert * self.gated(x, gate[expert], up[expert], down[expert])
         return y
 
     def logits(self, ids):
@@ -191,7 +234,7 @@ class Forward:
             x = x + self.p["position_embedding", -1][: ids.shape[1]]
         for layer in range(self.model.layers):
             x = x + self.attention(self.norm(x, "norm1", layer), layer)
-            block = self.experts if self.model.experts else self.feed_forward
+            block = self.experts if self.model.has_experts(layer) else self.feed_forward
             x = x + block(self.norm(x, "norm2", layer), layer)
         table = self.p["embedding" if self.model.tied else "head", -1]
         return self.norm(x, "norm", -1) @ table.T
@@ -206,4 +249,12 @@ class Forward:
 
     def total(self, loss):
         """What is differentiated."""
-        return loss + self.model.aux_coefficient * self.auxiliary if self.model.experts else loss
+        if not self.model.experts:
+            return loss
+        return loss + self.model.aux_coefficient * self.auxiliary + self.model.z_coefficient * self.z
+
+    def balance(self):
+        """Loss-free balancing (Wang et al. 2024): every bias a step towards experts that got less than the mean."""
+        with torch.no_grad():
+            for layer, load in self.load.items():
+                self.p["router.bias", layer] += self.model.bias_rate * (load.mean() - load).sign()

@@ -27,6 +27,11 @@ def make_optimizer(parameters):
                              eps=OPTIMIZER["epsilon"], foreach=False)
 
 
+def differentiated(parameters):
+    """All but the biases of routers, which no loss moves."""
+    return {name: p for name, p in parameters.items() if name[0] != "router.bias"}
+
+
 def gradient_norm(parameters):
     return sum(p.grad.double().square().sum() for p in parameters.values()).sqrt().item()
 
@@ -50,7 +55,8 @@ def gradient_record(field, layer, gradient):
 def run(model, dtype, limit):
     """Returns the record of the steps, and the gradients of step 1."""
     parameters = models.make_parameters(model, dtype)
-    optimizer = make_optimizer(parameters)
+    trained = differentiated(parameters)
+    optimizer = make_optimizer(trained)
     losses, norms, gradients, auxiliary = [], [], [], []
     for step in range(1, STEPS + 1):
         optimizer.zero_grad()
@@ -61,15 +67,21 @@ def run(model, dtype, limit):
         if model.experts:
             auxiliary.append(forward.auxiliary.item())
             checks.check(forward.margin > 1e-9, f"two experts score nearly alike: {forward.margin}")
-        norms.append(gradient_norm(parameters))
+        norms.append(gradient_norm(trained))
         if step == 1:
-            gradients = [gradient_record(*name, p.grad) for name, p in parameters.items()]
+            gradients = [gradient_record(*name, forward.load[name[1]] if p.grad is None else p.grad)
+                         for name, p in parameters.items()]
         if limit is not None:
-            clip_gradients(parameters, norms[-1], limit)
+            clip_gradients(trained, norms[-1], limit)
         optimizer.step()
+        if model.bias_rate:
+            forward.balance()
     final = [{"field": field, "layer": layer, "norm": p.detach().double().norm().item()}
              for (field, layer), p in parameters.items()]
     mixture = {"auxiliary": auxiliary} if model.experts else {}
+    if model.bias_rate:
+        mixture["router_bias"] = [{"layer": layer, "values": p.tolist()}
+                                  for (field, layer), p in parameters.items() if field == "router.bias"]
     return {"loss": losses, **mixture, "grad_norm": norms, "parameter_norms": final}, gradients
 
 

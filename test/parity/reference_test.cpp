@@ -27,7 +27,29 @@ const json& figures() {
   return all;
 }
 
+/// With all that routers can do but noise.
+ModelConfig balanced_mixture() {
+  ModelConfig model = testing_support::tiny_dense();
+  model.qk_norm = true;
+  model.head_size = 24;
+  model.experts = {.count = 12,
+                   .per_token = 3,
+                   .ffn = 40,
+                   .shared_ffn = 56,
+                   .layers = {1, 3},
+                   .score = RouterScore::sigmoid,
+                   .scale = 2.5,
+                   .groups = 4,
+                   .groups_per_token = 2,
+                   .aux_coefficient = 1e-2,
+                   .z_coefficient = 1e-3,
+                   .bias = true,
+                   .bias_rate = 1e-2};
+  return model;
+}
+
 ModelConfig model_of(const std::string& name) {
+  if (name == "mixture_balanced") return balanced_mixture();
   if (name == "gpt") return testing_support::tiny_gpt();
   ModelConfig model = testing_support::tiny_dense();
   if (name == "llama_varied") model.biases = model.qk_norm = model.tied = true;
@@ -82,6 +104,17 @@ void expect_gradients(const json& expected, const Gathered& gathered, DType dtyp
   }
 }
 
+/// Biases of routers after the last step; none where the model has none.
+void expect_router_biases(const json& series, const Gathered& weights) {
+  if (!series.contains("router_bias")) return;
+  for (const json& router : series["router_bias"]) {
+    const std::string name = "layers." + std::to_string(router["layer"].get<int>()) + ".router.bias";
+    const auto expected = router["values"].get<std::vector<double>>();
+    ASSERT_EQ(weights.tensors.at(name).size(), expected.size());
+    for (std::size_t e = 0; e < expected.size(); ++e) EXPECT_NEAR(weights.tensors.at(name)[e], expected[e], 1e-12) << e;
+  }
+}
+
 TEST_P(ReferenceTest, TenStepsEqualPyTorch) {
   const Case& c = GetParam();
   const json& expected = figures()["models"][c.model][c.dtype == DType::f64 ? "fp64" : "fp32"];
@@ -120,6 +153,7 @@ TEST_P(ReferenceTest, TenStepsEqualPyTorch) {
   EXPECT_TRUE(gradients.replicas_equal);
   EXPECT_TRUE(weights.replicas_equal);
   expect_gradients(expected["gradients"], gradients, c.dtype, series["grad_norm"][0]);
+  expect_router_biases(series, weights);
 }
 
 std::vector<Case> cases() {
@@ -131,9 +165,10 @@ std::vector<Case> cases() {
     for (std::int64_t micro : {1, 2, 3, 6, 12})
       if (24 % (ranks * micro) == 0)
         list.push_back({"llama_varied", DType::f64, 0.5, ranks, micro, ranks % 2 == 0 ? 4 : 1});
-  for (const char* model : {"mixture_renormalised", "mixture_scored"})
+  for (const char* model : {"mixture_renormalised", "mixture_scored", "mixture_balanced"})
     for (double clip : {0.0, 0.5}) list.push_back({model, DType::f64, clip, 1, 24});
-  for (int ranks : {2, 3, 4}) list.push_back({"mixture_renormalised", DType::f64, 0.5, ranks, ranks == 4 ? 2 : 4});
+  for (const char* model : {"mixture_renormalised", "mixture_balanced"})
+    for (int ranks : {2, 3, 4}) list.push_back({model, DType::f64, 0.5, ranks, ranks == 4 ? 2 : 4});
   for (int ranks : {2, 3, 4}) list.push_back({"gpt", DType::f32, 0.5, ranks, 2, 2});
   return list;
 }
