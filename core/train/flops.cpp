@@ -13,7 +13,8 @@ namespace {
 
 /// Tables are looked up; the head reads one as a matrix and is counted apart, since a tied one is both.
 bool is_matrix(ParameterRole role) {
-  return role == ParameterRole::column || role == ParameterRole::kv_column || role == ParameterRole::row;
+  return role == ParameterRole::column || role == ParameterRole::kv_column || role == ParameterRole::row ||
+         role == ParameterRole::router;
 }
 
 }  // namespace

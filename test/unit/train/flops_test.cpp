@@ -50,11 +50,11 @@ TEST(Flops, ATiedTableIsOneMatrixAndPositionsAreNone) {
   EXPECT_EQ(token_flops(gpt2).matrices, tied.matrices);
 }
 
-// Layers 0 and 3 are dense; in the others 2 of 8 experts work for a token, and one that all visit.
+// Layers 0 and 3 are dense; in the others 2 of 8 experts work for a token, one that all visit, and a router.
 TEST(Flops, OnlyTheExpertsThatATokenVisitsCount) {
   ModelConfig config{.layers = 4, .hidden = 64, .heads = 4, .kv_heads = 4, .ffn = 176, .vocab = 131, .sequence = 32};
   config.experts = {.count = 8, .ffn = 48, .shared_ffn = 40, .layers = {1, 2}};
-  const double attention = 4 * 64.0 * 64, dense = 3 * 176.0 * 64, sparse = 3 * (2 * 48.0 + 40) * 64;
+  const double attention = 4 * 64.0 * 64, dense = 3 * 176.0 * 64, sparse = (8 + 3 * (2 * 48.0 + 40)) * 64;
   EXPECT_EQ(token_flops(config).matrices, 6 * (4 * attention + 2 * dense + 2 * sparse + 131.0 * 64));
 }
 
