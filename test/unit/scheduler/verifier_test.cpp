@@ -44,7 +44,8 @@ void with_engine(Communicator& world, const Settings& settings, const std::funct
   const TensorParallel tensor(4, 2, settings.residual);
   HostDevice device(1);
   const KernelTable kernels = testing_support::all_kernels(device);
-  Engine engine({{.layers = 4, .hidden = 16, .heads = 4, .kv_heads = 2, .ffn = 24, .vocab = 31, .sequence = 8},
+  const ModelConfig model{.layers = 4, .hidden = 16, .heads = 4, .kv_heads = 2, .ffn = 24, .vocab = 31, .sequence = 8};
+  Engine engine({model,
                  DType::f32,
                  mesh(),
                  world,
