@@ -75,6 +75,7 @@ std::vector<Product> products_of_plan(const Plan& plan) {
   std::vector<Product> products;
   for (const Action& action : plan.actions) {
     const Program& program = plan.programs[static_cast<std::size_t>(action.program)];
+    if (program.repeat >= 0) continue;
     for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
       const Instruction& instruction = plan.code[static_cast<std::size_t>(i)];
       if (instruction.kind != Instruction::Kind::kernel) continue;

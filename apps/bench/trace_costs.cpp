@@ -60,6 +60,7 @@ TraceCosts::TraceCosts(const Plan& plan) {
   }
   for (const Action& action : plan.actions) {
     const Program& program = plan.programs[static_cast<std::size_t>(action.program)];
+    if (program.repeat >= 0) continue;
     for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
       const Instruction& instruction = plan.code[static_cast<std::size_t>(i)];
       OpCost& cost = costs_[cost_of_[static_cast<std::size_t>(i)]];

@@ -96,12 +96,11 @@ struct ExpertLoad {
   std::array<std::uint8_t, 7> zero = {};  ///< records have no undefined bytes
 };
 
-/// Rows of experts: how many there are, how many a token visits, and how many of its own rows a rank keeps for an
-/// expert, relative to an even spread (0: all that can come); rows beyond go into further rounds.
+/// Rows of experts: how many experts there are, how many a token visits, and how many of its own rows a rank has for an
+/// expert in one round, relative to an even spread (0: all that can come).
 struct ExpertRows {
   std::int64_t experts = 1, k = 1;
   double capacity = 0;
-  std::int64_t round = 0;
 };
 
 /// balance_bias: runs of `experts` biases, each `stride` behind the one before, and how far a step moves one.

@@ -42,6 +42,7 @@ struct KernelCall {
   const StepInputs& step;
   Stream& stream;
   std::uint32_t accumulate = 0;  ///< bit i: add to output i instead of overwriting it
+  std::int32_t round = 0;        ///< of a body that is repeated: 1, 2, …; elsewhere 0
 
   bool accumulates(int output) const { return (accumulate >> output & 1U) != 0; }
 };

@@ -37,7 +37,7 @@ Value Builder::input(std::string name, const Type& type) {
 Value Builder::parameter(const ParameterSpec& spec) {
   Parameter parameter;
   parameter.field = spec.field;
-  parameter.layer = layer_ >= 0 && layer_ < k_head ? layer_ : -1;
+  parameter.layer = context_.layer >= 0 && context_.layer < k_head ? context_.layer : -1;
   parameter.role = spec.role;
   parameter.initial = spec.initial;
   parameter.deviation = spec.deviation;
@@ -61,7 +61,7 @@ Value Builder::mark(Value v, Mark mark) {
 std::vector<Value> Builder::emit(const Op& op, std::vector<Value> in, const Attributes& attributes) {
   std::vector<Type> types;
   for (Value v : in) types.push_back(v ? graph_[v].type : k_absent);
-  Node node{&op, std::move(in), {}, attributes, Phase::forward, layer_, 0, head_chunk_};
+  Node node{context_, &op, std::move(in), {}, attributes};
   for (const Type& type : type_of(op, {types, attributes})) {
     ValueInfo info;
     info.type = type;
@@ -120,7 +120,7 @@ Value Builder::gelu(Value x, attributes::GeluForm form) {
 }
 
 std::uint64_t Builder::place(std::string_view site) const {
-  return mix(hash_name(site) + static_cast<std::uint64_t>(layer_ + 1));
+  return mix(hash_name(site) + static_cast<std::uint64_t>(context_.layer + 1));
 }
 
 Value Builder::dropout(Value x, Value index, Value sample, std::string_view site, double probability) {

@@ -39,9 +39,13 @@ class Builder {
 
   /// Where the next nodes belong: k_embedding, a layer, k_head; and in the head, to which piece of the tokens.
   void enter(int layer, int head_chunk = -1) {
-    layer_ = layer;
-    head_chunk_ = head_chunk;
+    context_.layer = layer;
+    context_.head_chunk = head_chunk;
   }
+
+  /// The next nodes run `times` (i32 scalar) times, until repeat({}): a body whose values nobody reads outside it, but
+  /// for what add_into leaves.
+  void repeat(Value times) { context_.repeat = times; }
 
   Value input(std::string name, const Type& type);
 
@@ -87,8 +91,7 @@ class Builder {
 
   Graph& graph_;
   DType dtype_;
-  int layer_ = k_embedding;
-  int head_chunk_ = -1;
+  NodeContext context_;
 };
 
 }  // namespace tessera

@@ -88,14 +88,19 @@ enum class Phase : std::uint8_t {
   update,  ///< from the reduction of gradients to the new weights
 };
 
-struct Node {
-  const Op* op = nullptr;
-  std::vector<Value> in, out;
-  Attributes attributes;
+/// Where in a step a node belongs.
+struct NodeContext {
   Phase phase = Phase::forward;
   int layer = k_embedding;
   int chunk = 0;        ///< of the pipeline; means nothing outside forward and backward
   int head_chunk = -1;  ///< piece of tokens in the head whose backward follows its forward at once; -1: none
+  Value repeat = {};    ///< i32 scalar: the nodes that name it run that many times, as a body; none: once
+};
+
+struct Node : NodeContext {
+  const Op* op = nullptr;
+  std::vector<Value> in, out;
+  Attributes attributes;
 };
 
 struct ValueInfo {

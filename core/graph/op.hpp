@@ -65,6 +65,7 @@ enum class Memory : std::uint8_t {
   own,
   view,           ///< output 0 is input 0 with another shape; nothing is computed
   may_overwrite,  ///< output 0 may be written over input 0 when nobody else reads it
+  in_place,       ///< output 0 is input 0, changed; nobody else reads input 0
 };
 
 /// An op and its rules. Most ops are one line of labels, from which type and layout follow (core/graph/label_rule.hpp):

@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// add: z = x + y.
+// add, add_into: z = x + y; z may be x.
 #include "core/host/elementwise.hpp"
 #include "core/host/host_device.hpp"
 #include "core/host/kernels.hpp"
@@ -16,7 +16,12 @@ void add(const KernelCall& call) {
       call.in[0].as<const T>(), call.in[1].as<const T>());
 }
 
-constexpr auto k_entries = for_floating([]<class T>() { return KernelEntry{"add", dtype_of<T>, add<T>}; });
+constexpr auto k_entries = join(for_floating([]<class T>() {
+                                  return KernelEntry{"add", dtype_of<T>, add<T>};
+                                }),
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"add_into", dtype_of<T>, add<T>};
+                                }));
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 // Rows of experts, of the rank's own tokens: where they lie (expert_plan), the ways of rows and gates there and back,
 // and the product of rows with their gates.
 #include <algorithm>
+#include <numeric>
 
 #include "core/base/op_attributes.hpp"
 #include "core/host/host_device.hpp"
@@ -18,9 +19,10 @@ constexpr std::int32_t k_empty = -1;
 /// Every thread has experts of its own and looks through all choices.
 void expert_plan(const KernelCall& call) {
   const std::int64_t choices = call.in[0].count(), experts = call.out[0].shape[0], capacity = call.out[0].shape[2];
-  const std::int64_t first = call.attributes.as<attributes::ExpertRows>().round * capacity;
+  const std::int64_t first = call.round * capacity;
   const auto* const choice = call.in[0].as<const std::int32_t>();
-  auto *const index = call.out[0].as<std::int32_t>(), *const counts = call.out[1].as<std::int32_t>();
+  auto *const index = call.out[0].as<std::int32_t>(), *const counts = call.out[1].as<std::int32_t>(),
+              *const further = call.out[2].as<std::int32_t>();
   auto* const seen = reinterpret_cast<std::int64_t*>(call.workspace.data());  // rows of an expert so far, of any round
   const std::int64_t parts = std::min<std::int64_t>(threads_of(call.stream), experts);
   parallel_parts(threads_of(call.stream), parts, [&](std::int64_t part, int) {
@@ -33,14 +35,23 @@ void expert_plan(const KernelCall& call) {
       const std::int64_t row = seen[expert]++ - first;
       if (index != nullptr && row >= 0 && row < capacity) index[expert * capacity + row] = static_cast<std::int32_t>(i);
     }
-    if (counts == nullptr) return;
-    for (std::int64_t expert = begin; expert < end; ++expert)
-      counts[expert] = static_cast<std::int32_t>(std::clamp<std::int64_t>(seen[expert] - first, 0, capacity));
+    for (std::int64_t expert = begin; expert < end; ++expert) {
+      if (counts != nullptr)
+        counts[expert] = static_cast<std::int32_t>(std::clamp<std::int64_t>(seen[expert] - first, 0, capacity));
+      if (further != nullptr)
+        further[expert] = seen[expert] == 0 ? 0 : static_cast<std::int32_t>((seen[expert] - 1) / capacity);
+    }
   });
 }
 
 std::int64_t plan_workspace(std::span<const Tensor>, std::span<const Tensor> out, const Attributes&, int) {
   return out[0].shape[0] * std::int64_t(sizeof(std::int64_t));
+}
+
+void expert_rounds(const KernelCall& call) {
+  const auto* const further = call.in[0].as<const std::int32_t>();
+  *call.out[0].as<std::int32_t>() = std::accumulate(further, further + call.in[0].count(), std::int32_t{0},
+                                                    [](std::int32_t a, std::int32_t b) { return std::max(a, b); });
 }
 
 /// Calls body(row, place) for the rows of an index; place is -1 where the row is empty.
@@ -153,25 +164,26 @@ void row_dot(const KernelCall& call) {
   });
 }
 
-constexpr auto k_entries =
-    join(std::array{KernelEntry{"expert_plan", DType::i64, expert_plan, plan_workspace}}, for_floating([]<class T>() {
-           return KernelEntry{"take_rows", dtype_of<T>, take_rows<T>};
-         }),
-         for_floating([]<class T>() {
-           return KernelEntry{"put_rows", dtype_of<T>, put_rows<T>, put_workspace};
-         }),
-         for_floating([]<class T>() {
-           return KernelEntry{"take_gates", dtype_of<T>, take_gates<T>};
-         }),
-         for_floating([]<class T>() {
-           return KernelEntry{"put_gates", dtype_of<T>, put_gates<T>};
-         }),
-         for_floating([]<class T>() {
-           return KernelEntry{"row_scale", dtype_of<T>, row_scale<T>};
-         }),
-         for_floating([]<class T>() {
-           return KernelEntry{"row_dot", dtype_of<T>, row_dot<T>};
-         }));
+constexpr auto k_entries = join(std::array{KernelEntry{"expert_plan", DType::i64, expert_plan, plan_workspace},
+                                           KernelEntry{"expert_rounds", DType::i64, expert_rounds}},
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"take_rows", dtype_of<T>, take_rows<T>};
+                                }),
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"put_rows", dtype_of<T>, put_rows<T>, put_workspace};
+                                }),
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"take_gates", dtype_of<T>, take_gates<T>};
+                                }),
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"put_gates", dtype_of<T>, put_gates<T>};
+                                }),
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"row_scale", dtype_of<T>, row_scale<T>};
+                                }),
+                                for_floating([]<class T>() {
+                                  return KernelEntry{"row_dot", dtype_of<T>, row_dot<T>};
+                                }));
 
 }  // namespace
 

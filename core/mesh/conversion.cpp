@@ -38,6 +38,21 @@ class Planner {
     return true;
   }
 
+  /// The innermost axes of one dim that the target wants next on another, in this order: they move together.
+  AxisList movable(int from_dim, int to_dim) const {
+    const AxisList& from = now_.splits(from_dim);
+    const AxisList& have = now_.splits(to_dim);
+    const AxisList& want = to_.splits(to_dim);
+    for (int first = 0; first < from.size(); ++first) {
+      const int count = from.size() - first;
+      if (!extends(from[first], to_dim) || have.size() + count > want.size()) continue;
+      AxisList moved;
+      for (int i = first; i < from.size() && want[have.size() + i - first] == from[i]; ++i) moved.push_back(from[i]);
+      if (moved.size() == count) return moved;
+    }
+    return {};
+  }
+
   /// Whether something about this axis still differs: where it is, or the order of axes that it stands in.
   bool unfinished(AxisId axis) const {
     const Placement have = now_.of(axis), want = to_.of(axis);
@@ -64,9 +79,12 @@ class Planner {
         if (want.is_split() && have.is_partial() && extends(axis, want.dim)) return make(-1, want.dim, have.merge);
         break;
       case Kind::all_to_all:
-        if (want.is_split() && have.is_split() && have.dim != want.dim && now_.splits(have.dim).back() == axis &&
-            extends(axis, want.dim))
-          return make(have.dim, want.dim, {});
+        if (want.is_split() && have.is_split() && have.dim != want.dim && now_.splits(have.dim).back() == axis)
+          if (const AxisList moved = movable(have.dim, want.dim); !moved.empty()) {
+            ConversionStep step = make(have.dim, want.dim, {});
+            step.axes = moved;
+            return step;
+          }
         break;
       case Kind::all_gather:
         if (have.is_split() && now_.splits(have.dim).back() == axis) return make(have.dim, -1, {});
@@ -92,9 +110,9 @@ class Planner {
   }
 
   void apply(const ConversionStep& step) {
-    if (step.from_dim >= 0) now_.splits(step.from_dim).pop_back();
+    if (step.from_dim >= 0) now_.splits(step.from_dim).remove(step.axes);
     if (step.kind == Kind::reduce_scatter || step.kind == Kind::all_reduce) now_.clear_partial(step.axes.set());
-    if (step.to_dim >= 0) now_.splits(step.to_dim).push_back(step.axes[0]);
+    if (step.to_dim >= 0) now_.splits(step.to_dim).append(step.axes);
     if (step.kind == Kind::mask) now_.set_partial(step.axes.set(), step.merge);
   }
 

@@ -45,7 +45,7 @@ struct Conversion {
   Layout after;
 };
 
-/// The steps from `from` to `to`; none when they are equal. Only the innermost axis of a dim can be added or removed by
+/// The steps from `from` to `to`; none when they are equal. Only the innermost axes of a dim can be added or removed by
 /// a step; the order of preference is slice, reduce_scatter, all_to_all, all_gather, all_reduce, mask. Neighbouring
 /// steps of one kind on one dim are one step over several axes.
 std::vector<Conversion> plan_conversion(const Mesh& mesh, const Layout& from, const Layout& to);

@@ -3,6 +3,7 @@
 // Mixture of experts (Shazeer et al. 2017): each token visits the experts that its router scores best.
 #include <algorithm>
 
+#include "core/graph/ops/add.hpp"
 #include "core/graph/ops/expert_rows.hpp"
 #include "core/graph/ops/grouped_linear.hpp"
 #include "core/graph/ops/router.hpp"
@@ -66,13 +67,56 @@ attributes::GroupedRows expected_rows(BlockContext& context, Value rows) {
   return {std::max(0.0, 1 - static_cast<double>(even) / static_cast<double>(there[0] * there[1] * there[2]))};
 }
 
-Value expert_matrix(BlockContext& context, Value rows, Value counts, const std::string& field, std::int64_t out,
-                    double deviation) {
+struct ExpertMatrices {
+  Value gate, up, down;
+};
+
+ExpertMatrices expert_matrices(BlockContext& context) {
   Builder& b = context.builder;
-  const Shape& shape = b.type(rows).shape;
-  const Value weight =
-      b.parameter({field, {shape[0], out, shape[3]}, ParameterRole::expert, Initial::normal, deviation});
-  return b.emit(ops::grouped_linear, {rows, weight, counts}, Attributes::of(expected_rows(context, rows)))[0];
+  const ExpertConfig& e = context.config.experts;
+  const std::int64_t hidden = context.config.hidden, width = e.width(context.config.ffn);
+  const auto make = [&](const char* field, std::int64_t out, std::int64_t in, double deviation) {
+    return b.parameter({field, {e.count, out, in}, ParameterRole::expert, Initial::normal, deviation});
+  };
+  return {make("experts.gate", width, hidden, k_deviation), make("experts.up", width, hidden, k_deviation),
+          make("experts.down", hidden, width, residual_deviation(context.config))};
+}
+
+/// What experts add to tokens in one round, and how many further rounds hold the rows that are left.
+struct Round {
+  Value sum, further;
+};
+
+Round round_of_rows(BlockContext& context, Value x, const Routing& routing, const ExpertMatrices& matrices,
+                    double capacity) {
+  Builder& b = context.builder;
+  const ExpertConfig& e = context.config.experts;
+  const auto plan = b.emit(ops::expert_plan, {routing.choice},
+                           Attributes::of(attributes::ExpertRows{e.count, e.per_token, capacity}));
+  const Value index = plan[0], counts = plan[1];
+  const auto product = [&](Value rows, Value matrix) {
+    return b.emit(ops::grouped_linear, {rows, matrix, counts}, Attributes::of(expected_rows(context, rows)))[0];
+  };
+  const Value rows = b.emit(ops::take_rows, {x, index, routing.choice})[0];
+  const Value gates = b.emit(ops::take_gates, {routing.weights, index, routing.choice})[0];
+  // A token's weight multiplies before the last matrix, so that its gradient is formed where the expert is.
+  const Value inner =
+      b.emit(ops::row_scale, {b.swiglu(product(rows, matrices.gate), product(rows, matrices.up)), gates})[0];
+  return {b.emit(ops::put_rows, {product(inner, matrices.down), index, routing.choice})[0], plan[2]};
+}
+
+/// Rows that do not fit into the first round follow in others, whose values backward makes again.
+Value all_rounds(BlockContext& context, Value x, const Routing& routing) {
+  Builder& b = context.builder;
+  const ExpertConfig& e = context.config.experts;
+  const ExpertMatrices matrices = expert_matrices(context);
+  const Round first = round_of_rows(context, x, routing, matrices, e.row_capacity());
+  if (!e.has_further_rounds()) return first.sum;
+  b.repeat(b.emit(ops::expert_rounds, {first.further})[0]);
+  const Round next = round_of_rows(context, x, routing, matrices, e.row_capacity());
+  const Value sum = b.emit(ops::add_into, {first.sum, next.sum})[0];
+  b.repeat({});
+  return sum;
 }
 
 /// What every token adds, whatever its router says.
@@ -88,22 +132,8 @@ Value shared_expert(BlockContext& context, Value x) {
 
 Value experts(BlockContext& context, Value x) {
   Builder& b = context.builder;
-  const ModelConfig& config = context.config;
-  const ExpertConfig& e = config.experts;
-  const Routing routing = route(context, x);
-  const auto plan = b.emit(ops::expert_plan, {routing.choice},
-                           Attributes::of(attributes::ExpertRows{e.count, e.per_token, e.capacity, 0}));
-  const Value index = plan[0], counts = plan[1];
-  const Value rows = b.emit(ops::take_rows, {x, index, routing.choice})[0];
-  const Value gates = b.emit(ops::take_gates, {routing.weights, index, routing.choice})[0];
-  const std::int64_t width = e.width(config.ffn);
-  const Value gate = expert_matrix(context, rows, counts, "experts.gate", width, k_deviation);
-  const Value up = expert_matrix(context, rows, counts, "experts.up", width, k_deviation);
-  // A token's weight multiplies before the last matrix, so that its gradient is formed where the expert is.
-  const Value inner = b.emit(ops::row_scale, {b.swiglu(gate, up), gates})[0];
-  const Value out = expert_matrix(context, inner, counts, "experts.down", config.hidden, residual_deviation(config));
-  const Value y = b.mark(b.emit(ops::put_rows, {out, index, routing.choice})[0], Mark::residual);
-  return e.shared_ffn == 0 ? y : b.add(y, shared_expert(context, x));
+  const Value y = b.mark(all_rounds(context, x, route(context, x)), Mark::residual);
+  return context.config.experts.shared_ffn == 0 ? y : b.add(y, shared_expert(context, x));
 }
 
 }  // namespace tessera::blocks

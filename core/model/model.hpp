@@ -35,7 +35,13 @@ struct ExpertConfig {
   double bias_rate = 1e-3;  ///< how far in a step
   double noise = 0;         ///< what the router reads is times 1 ± this, at random, in training
   double capacity = 0;  ///< rows that a rank keeps for an expert, relative to an even spread; more are dropped. 0: all
+  double rows = 0;      ///< planned for one round, relative likewise, where none are dropped; 0: all that can come
 
+  double row_capacity() const { return capacity != 0 ? capacity : rows; }
+  /// Whether a round may be too small: one that plans for every token never is.
+  bool has_further_rounds() const {
+    return capacity == 0 && rows != 0 && rows * static_cast<double>(per_token) < static_cast<double>(count);
+  }
   std::int64_t width(std::int64_t dense) const { return ffn == 0 ? dense : ffn; }
 };
 

@@ -43,6 +43,7 @@ ExpertConfig expert_config(const Settings& settings) {
   if (experts.bias) experts.bias_rate = settings.get<double>("model.router_bias_rate");
   experts.noise = settings.get<double>("model.router_noise");
   experts.capacity = settings.get<double>("model.expert_capacity");
+  experts.rows = settings.get<double>("parallel.expert_rows");
   return experts;
 }
 

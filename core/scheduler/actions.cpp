@@ -28,7 +28,8 @@ struct Reduction {
 
 /// The programs of one pass of one chunk.
 struct PassPrograms {
-  std::int32_t receive = -1, run = -1;
+  std::vector<std::int32_t> run;  ///< pieces
+  std::int32_t receive = -1;
   Lowering::SendPrograms send;
 };
 
@@ -78,8 +79,18 @@ class Step {
 
   void act(const AgendaItem& item) {
     const PassPrograms& programs = programs_of(item.turn.pass, item.turn.chunk);
-    const std::int32_t all[] = {programs.run, programs.receive, programs.send.send, programs.send.sent};
-    act(all[static_cast<std::size_t>(item.kind)], item.turn.micro_batch, item.slot, item.copies);
+    const auto act_one = [&](std::int32_t program) { act(program, item.turn.micro_batch, item.slot, item.copies); };
+    switch (item.kind) {
+      case AgendaItem::Kind::turn:
+        for (std::int32_t piece : programs.run) act_one(piece);
+        return;
+      case AgendaItem::Kind::receive:
+        return act_one(programs.receive);
+      case AgendaItem::Kind::send:
+        return act_one(programs.send.send);
+      case AgendaItem::Kind::sent:
+        return act_one(programs.send.sent);
+    }
   }
 
   std::int32_t lower(ProgramKind kind) {
@@ -133,13 +144,13 @@ class Step {
                                                            : Pass::weight;
     PassPrograms& programs = programs_of(pass, list.chunk);
     if (pass == Pass::weight) {
-      programs.run = lowering_.program(list);
+      programs.run = lowering_.programs(list);
       return;
     }
     const Phase phase = pass == Pass::forward ? Phase::forward : Phase::backward;
     programs.receive =
         lowering_.receive_program(messages(receives_, phase, list.chunk, [](const Node& node) { return node.chunk; }));
-    programs.run = lowering_.program(list);
+    programs.run = lowering_.programs(list);
     programs.send = lowering_.send_programs(
         messages(sends_, phase, list.chunk, [&](const Node& node) { return args_.graph.producer(node.in[0])->chunk; }));
   }
@@ -249,11 +260,17 @@ class Step {
   void cut(std::vector<Action>& actions, Action& action, std::int32_t end) {
     const Program whole = program(action);
     auto piece = [&](std::int32_t first, std::int32_t last) {
-      plan_.programs.push_back({whole.kind, whole.chunk, first, last - first});
+      plan_.programs.push_back({whole.kind, whole.chunk, first, last - first, -1});
       return static_cast<std::int32_t>(plan_.programs.size() - 1);
     };
     if (end <= whole.first) return;
     Action before = action;
+    if (end == whole.first + whole.count) {
+      actions.push_back(before);
+      action.program = piece(end, end);
+      return;
+    }
+    TESSERA_CHECK(whole.repeat < 0, "a body that is repeated would be cut");
     before.program = piece(whole.first, end);
     actions.push_back(before);
     action.program = piece(end, whole.first + whole.count);

@@ -44,6 +44,10 @@ class Printer {
     return text;
   }
 
+  std::string operand(std::int32_t index) const {
+    return describe_operand(plan_.operands[static_cast<std::size_t>(index)], graph_, mesh_);
+  }
+
  private:
   std::string name(const Instruction& instruction) const {
     return plan_.names[static_cast<std::size_t>(instruction.name)];
@@ -70,7 +74,7 @@ class Printer {
   }
 
   std::string operand(const Instruction& instruction, int index) const {
-    return describe_operand(plan_.operands[static_cast<std::size_t>(instruction.first_operand + index)], graph_, mesh_);
+    return operand(instruction.first_operand + index);
   }
 
   std::string kernel(const Instruction& instruction) const {
@@ -126,6 +130,7 @@ std::string describe_plan(const Plan& plan, const Graph& graph, const Mesh& mesh
     text += fmt::format("slot {:>4}  {} chunk {} micro-batch {} (instructions {} to {})\n", action.slot,
                         name_of(program.kind), program.chunk, action.micro_batch, program.first,
                         program.first + program.count - 1);
+    if (program.repeat >= 0) text += fmt::format("       as often as {} says\n", printer.operand(program.repeat));
     text += printer.program(program);
   }
   return text + "memory\n" + describe_memory(plan.memory);
@@ -135,7 +140,7 @@ std::map<std::string, CallCount> count_calls(const Plan& plan, ProgramKind kind)
   std::map<std::string, CallCount> counts;
   for (const Action& action : plan.actions) {
     const Program& program = plan.programs[static_cast<std::size_t>(action.program)];
-    if (program.kind != kind) continue;
+    if (program.kind != kind || program.repeat >= 0) continue;
     for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
       const Instruction& instruction = plan.code[static_cast<std::size_t>(i)];
       if (instruction.call < 0) continue;

@@ -39,11 +39,17 @@ class Differentiator final : public GradientScope {
     const std::size_t forward = graph_.nodes.size();
     for (const LossRoot& root : roots) cotangents_[graph_.origin(root.loss)].push_back(root.seed);
     placer_.context.phase = Phase::backward;
-    for (std::size_t n = forward; n-- > 0;)
-      if (graph_.nodes[n].op != &ops::convert) visit(n);
+    for (std::size_t n = forward; n-- > 0;) {
+      const Node& node = graph_.nodes[n];
+      run_bodies_before(node);
+      if (node.repeat && node.op->memory != Memory::in_place)
+        bodies_[node.repeat].push_back(n);
+      else
+        visit(n);
+    }
+    for (const auto& [times, nodes] : bodies_) run_body(nodes);
     for (const DirectGradient& gradient : direct) {
-      const Node& producer = *graph_.producer(gradient.value);
-      placer_.context = {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
+      placer_.context = *graph_.producer(gradient.value);
       contribute(gradient.parameter, gradient.value);
     }
     for (const int parameter : order_) accumulate_gradient(parameter);
@@ -51,10 +57,10 @@ class Differentiator final : public GradientScope {
 
   // GradientScope
   Value input(int i) override {
-    const Value v = node().in[static_cast<std::size_t>(i)];
+    const Value v = made_again(node().in[static_cast<std::size_t>(i)]);
     return v ? read_again(v) : v;
   }
-  Value output(int i) override { return read_again(node().out[static_cast<std::size_t>(i)]); }
+  Value output(int i) override { return read_again(made_again(node().out[static_cast<std::size_t>(i)])); }
   Value gradient(int i) override { return gradients_[static_cast<std::size_t>(i)]; }
   const Attributes& attributes() const override { return attributes_; }
   Type type(Value v) const override { return graph_[v].type; }
@@ -74,6 +80,8 @@ class Differentiator final : public GradientScope {
     const Value origin = graph_.origin(node().in[static_cast<std::size_t>(i)]);
     if (graph_[origin].role == ValueRole::parameter)
       contribute(origin, contribution);
+    else if (placer_.context.repeat && !is_made_in_body(origin))
+      add_in_body(origin, contribution);
     else
       cotangents_[origin].push_back(contribution);
   }
@@ -84,13 +92,14 @@ class Differentiator final : public GradientScope {
   void visit(std::size_t n) {
     node_ = n;
     const Node& forward = graph_.nodes[n];
-    if (forward.op->gradient == nullptr) return;
+    if (forward.op->gradient == nullptr || forward.op == &ops::convert) return;
     const bool reached =
         std::any_of(forward.out.begin(), forward.out.end(), [&](Value v) { return cotangents_.contains(v); });
     const bool asked =
         std::any_of(forward.in.begin(), forward.in.end(), [&](Value v) { return v && graph_[v].differentiable; });
     if (!reached || !asked) return;
-    placer_.context = {Phase::backward, forward.layer, forward.chunk, forward.head_chunk};
+    placer_.context = backward_of(forward);
+    if (forward.op->memory == Memory::in_place) placer_.context.repeat = {};
     attributes_ = forward.attributes;
     gradients_.clear();
     const Op& op = *forward.op;
@@ -98,6 +107,73 @@ class Differentiator final : public GradientScope {
     for (std::size_t o = 0; o < graph_.nodes[n].out.size(); ++o)
       gradients_.push_back(combined(graph_.nodes[n].out[o], partials));
     op.gradient(*this);
+  }
+
+  static NodeContext backward_of(const Node& forward) {
+    NodeContext context = forward;
+    context.phase = Phase::backward;
+    return context;
+  }
+
+  // Bodies that are repeated. Backward repeats a body too: each round makes its values again and adds what follows from
+  // them to gradients that already have a part, so it runs when all else that reads the same values was visited.
+
+  /// Bodies that read what the node makes: its gradient needs theirs.
+  void run_bodies_before(const Node& node) {
+    for (auto body = bodies_.begin(); body != bodies_.end();) {
+      const bool read = std::any_of(body->second.begin(), body->second.end(), [&](std::size_t n) {
+        return std::any_of(graph_.nodes[n].in.begin(), graph_.nodes[n].in.end(), [&](Value v) {
+          return v && std::find(node.out.begin(), node.out.end(), graph_.origin(v)) != node.out.end();
+        });
+      });
+      if (!read || node.repeat == body->first) {
+        ++body;
+        continue;
+      }
+      run_body(body->second);
+      body = bodies_.erase(body);
+    }
+  }
+
+  /// `nodes` from the last to the first.
+  void run_body(const std::vector<std::size_t>& nodes) {
+    for (auto n = nodes.rbegin(); n != nodes.rend(); ++n) make_again(*n);
+    for (std::size_t n : nodes) visit(n);
+    again_.clear();
+  }
+
+  void make_again(std::size_t n) {
+    const Node forward = graph_.nodes[n];
+    placer_.context = backward_of(forward);
+    Node node{placer_.context, forward.op, {}, {}, forward.attributes};
+    for (Value v : forward.in) node.in.push_back(again_.contains(v) ? made_again(v) : v ? read_again(v) : v);
+    for (Value v : forward.out) {
+      ValueInfo info = graph_[v];
+      info.source = made_again(info.source);
+      node.out.push_back(graph_.add_value(std::move(info)));
+      again_[v] = node.out.back();
+    }
+    graph_.add_node(std::move(node));
+  }
+
+  /// What stands for a forward value where backward makes it again.
+  Value made_again(Value v) const {
+    const auto found = again_.find(v);
+    return found == again_.end() ? v : found->second;
+  }
+
+  bool is_made_in_body(Value origin) const { return again_.contains(origin); }
+
+  /// Adds to the part of the gradient that the same op made outside the body: it lies alike, and nobody else has it.
+  void add_in_body(Value origin, Value contribution) {
+    std::vector<Value>& parts = cotangents_[origin];
+    const Op* const op = graph_.producer(contribution)->op;
+    const auto part = std::find_if(parts.begin(), parts.end(), [&](Value v) {
+      return graph_.producer(v)->op == op && graph_[v].layout == graph_[contribution].layout;
+    });
+    TESSERA_CHECK(part != parts.end(), "a body adds to a gradient that nothing outside it began");
+    const Value in[] = {*part, contribution};
+    *part = placer_.emit(ops::add_into, in)[0];
   }
 
   /// What becomes of a gradient that is partial on axes on which the dual of its value is replicated. Through a view it
@@ -175,7 +251,9 @@ class Differentiator final : public GradientScope {
     graph_.accumulators.push_back({parameter, {value.type.shape, accumulation_of(value.type.dtype)}, layout, {}});
     for (const Contribution& c : contributions_[parameter]) {
       placer_.context = c.context;
-      accumulate_into(placer_, placer_.convert(c.value, target), index);
+      const Value converted = placer_.convert(c.value, target);
+      TESSERA_CHECK(!c.context.repeat || converted == c.value, "a body's gradient of a parameter would be converted");
+      accumulate_into(placer_, converted, index);
     }
   }
 
@@ -189,6 +267,8 @@ class Differentiator final : public GradientScope {
   std::map<Value, std::vector<Value>> cotangents_;
   std::map<int, std::vector<Contribution>> contributions_;  ///< by parameter
   std::vector<int> order_;                                  ///< parameters in order of their first contribution
+  std::map<Value, std::vector<std::size_t>> bodies_;        ///< nodes of bodies that wait, from the last to the first
+  std::map<Value, Value> again_;                            ///< values of the body that is being run, made again
   std::size_t node_ = 0;
   Attributes attributes_;
   std::vector<Value> gradients_;

@@ -30,13 +30,14 @@ Executor::Executor(const Plan& plan, const Arena& arena, Device& device, const A
   open_.reserve(events_.size());
   for (const Program& program : plan.programs) {
     std::vector<std::int32_t>& moving = moving_.emplace_back();
+    const auto note = [&](std::int32_t operand) {
+      const Address at = plan.operands[static_cast<std::size_t>(operand)].at;
+      if (at && at.group >= 0) moving.push_back(operand);
+    };
+    if (program.repeat >= 0) note(program.repeat);
     for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
       const Instruction& instruction = plan.code[static_cast<std::size_t>(i)];
-      for (std::int32_t o = 0; o < instruction.inputs + instruction.outputs; ++o) {
-        const std::int32_t operand = instruction.first_operand + o;
-        const Address at = plan.operands[static_cast<std::size_t>(operand)].at;
-        if (at && at.group >= 0) moving.push_back(operand);
-      }
+      for (std::int32_t o = 0; o < instruction.inputs + instruction.outputs; ++o) note(instruction.first_operand + o);
     }
   }
   if (!options.poison) return;
@@ -46,7 +47,7 @@ Executor::Executor(const Plan& plan, const Arena& arena, Device& device, const A
 
 void Executor::run(const StepInputs& inputs) {
   if (options_.trace != nullptr) options_.trace->clear();
-  for (std::size_t a = 0; a < plan_.actions.size(); ++a) run_program(static_cast<std::int32_t>(a), inputs);
+  for (std::size_t a = 0; a < plan_.actions.size(); ++a) run_action(static_cast<std::int32_t>(a), inputs);
 }
 
 /// Points operands that lie in copies at those of the action.
@@ -57,16 +58,24 @@ void Executor::bind(const Action& action) {
   }
 }
 
-void Executor::run_program(std::int32_t action_index, const StepInputs& inputs) {
+void Executor::run_action(std::int32_t action_index, const StepInputs& inputs) {
   const Action& action = plan_.actions[static_cast<std::size_t>(action_index)];
   bind(action);
+  const std::int32_t repeat = plan_.programs[static_cast<std::size_t>(action.program)].repeat;
+  if (repeat < 0) return run_round(action_index, inputs, 0, true);
+  const std::int32_t rounds = *tensors_[static_cast<std::size_t>(repeat)].as<const std::int32_t>();
+  for (std::int32_t round = 1; round <= rounds; ++round) run_round(action_index, inputs, round, round == rounds);
+}
+
+void Executor::run_round(std::int32_t action_index, const StepInputs& inputs, std::int32_t round, bool last) {
+  const Action& action = plan_.actions[static_cast<std::size_t>(action_index)];
   const Program& program = plan_.programs[static_cast<std::size_t>(action.program)];
   for (std::int32_t i = program.first; i < program.first + program.count; ++i) {
     const Instruction& instruction = plan_.code[static_cast<std::size_t>(i)];
     const std::int64_t begin = options_.trace != nullptr ? now() : 0;
     switch (instruction.kind) {
       case Instruction::Kind::kernel:
-        run_kernel(instruction, action, inputs);
+        run_kernel(instruction, action, inputs, round);
         progress();
         break;
       case Instruction::Kind::post:
@@ -83,11 +92,12 @@ void Executor::run_program(std::int32_t action_index, const StepInputs& inputs) 
     }
     if (options_.trace != nullptr && options_.trace->size() < options_.trace->capacity())
       options_.trace->push_back({i, action_index, begin, now()});
-    if (options_.poison) poison_after(i);
+    if (options_.poison && last) poison_after(i);
   }
 }
 
-void Executor::run_kernel(const Instruction& instruction, const Action& action, const StepInputs& inputs) {
+void Executor::run_kernel(const Instruction& instruction, const Action& action, const StepInputs& inputs,
+                          std::int32_t round) {
   const auto first = static_cast<std::size_t>(instruction.first_operand);
   const std::uint32_t later = action.micro_batch > 0 ? instruction.accumulate_after_first : 0;
   const KernelCall call{std::span(tensors_).subspan(first, instruction.inputs),
@@ -96,7 +106,8 @@ void Executor::run_kernel(const Instruction& instruction, const Action& action, 
                         {arena_.at(instruction.workspace), static_cast<std::size_t>(instruction.workspace_bytes)},
                         inputs,
                         device_.stream(instruction.stream),
-                        instruction.accumulate | later};
+                        instruction.accumulate | later,
+                        round};
   instruction.launch(call);
 }
 

@@ -45,8 +45,9 @@ class Executor {
   };
 
   void bind(const Action& action);
-  void run_program(std::int32_t action_index, const StepInputs& inputs);
-  void run_kernel(const Instruction& instruction, const Action& action, const StepInputs& inputs);
+  void run_action(std::int32_t action_index, const StepInputs& inputs);
+  void run_round(std::int32_t action_index, const StepInputs& inputs, std::int32_t round, bool last);
+  void run_kernel(const Instruction& instruction, const Action& action, const StepInputs& inputs, std::int32_t round);
   Work start(const Instruction& instruction);
   void progress();
   void poison_after(std::int32_t instruction);

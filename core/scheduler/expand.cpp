@@ -22,7 +22,7 @@ class Expansion {
     nodes.swap(graph_.nodes);
     placer_.forget_conversions();
     for (Node& node : nodes) {
-      placer_.context = {node.phase, node.layer, node.chunk, node.head_chunk};
+      placer_.context = node;
       if (node.op == &ops::convert) {
         convert_again(node);
         continue;

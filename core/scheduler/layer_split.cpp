@@ -15,6 +15,7 @@ constexpr double k_impossible = std::numeric_limits<double>::infinity();
 constexpr double k_tolerance = 1e-9;
 
 double node_flops(const Graph& graph, const Node& node) {
+  if (node.repeat) return 0;  // further rounds of an even spread: none
   if (node.op->flops == nullptr) return 0;
   std::vector<Type> in, out;
   for (Value v : node.in) in.push_back(v ? graph[v].type : Type{{}, DType::u8});

@@ -63,7 +63,9 @@ void Lowering::announce(const std::vector<NodeList>& programs, const std::vector
         lasting_[node.out[0]] = {node.phase == Phase::forward ? Copies::forward_in : Copies::backward_in};
         continue;
       }
-      for (Value v : node.in) {
+      std::vector<Value> read = node.in;
+      read.push_back(node.repeat);
+      for (Value v : read) {
         if (!v) continue;
         const Value base = base_of(v);
         last_reader_[base] = n;
@@ -134,51 +136,115 @@ std::int64_t Lowering::view_offset(const Node& node, std::size_t output) const {
 Value Lowering::base_of(Value v) const {
   for (;;) {
     const Node* producer = graph_.producer(v);
-    if (producer == nullptr || !is_view(*producer)) return v;
+    if (producer == nullptr || (!is_view(*producer) && producer->op->memory != Memory::in_place)) return v;
     v = producer->in[0];
   }
 }
 
 std::int32_t Lowering::program(const NodeList& list, Events events) {
-  const std::int32_t first = position();
+  const std::vector<std::int32_t> pieces = programs(list, events);
+  TESSERA_CHECK(pieces.size() == 1, "a body is repeated where none can be");
+  return pieces.front();
+}
+
+std::vector<std::int32_t> Lowering::programs(const NodeList& list, Events events) {
+  std::vector<std::int32_t> pieces;
+  std::int32_t first = position();
+  Value repeat;
   chunk_ = list.chunk;
   in_slots_ = events == Events::leave_open;
-  for (std::int32_t n : list.nodes) {
-    node_ = n;
-    const Node& node = graph_.nodes[static_cast<std::size_t>(n)];
-    if (is_view(node)) {
-      for (std::size_t o = 0; o < node.out.size(); ++o)
-        places_[node.out[o]] = {places_.at(node.in[0]).buffer, places_.at(node.in[0]).offset + view_offset(node, o)};
-    } else if (node.op == &ops::convert) {
-      lower_conversion(node);
-    } else if (node.op == &ops::shift) {
-      lower_shift(node);
-    } else if (node.op == &ops::receive) {
-      wait_for_copy(received_.at(node.out[0]), *lasting_.at(node.out[0]).copies);
-    } else {
-      lower_kernel(node);
+  for (std::size_t i = 0; i < list.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(list.nodes[i])];
+    if (node.repeat != repeat) {
+      if (repeat) leave_body(first);
+      wait_for_all();
+      if (node.repeat) enter_body(list, i);
+      if (position() > first) pieces.push_back(add_program(list.kind, first, repeat));
+      first = position();
+      repeat = node.repeat;
+      body_ = repeat ? first : -1;
     }
+    node_ = list.nodes[i];
+    lower_node(node);
   }
-  if (events == Events::wait_at_end)
-    while (!pending_.empty()) wait_for(pending_.begin()->first);
-  return close_program(list.kind, first);
+  if (events == Events::wait_at_end) wait_for_all();
+  if (repeat) leave_body(first);
+  body_ = -1;
+  pieces.push_back(add_program(list.kind, first, repeat));
+  storage_.pack_program();
+  return pieces;
+}
+
+void Lowering::lower_node(const Node& node) {
+  if (is_view(node)) {
+    for (std::size_t o = 0; o < node.out.size(); ++o)
+      places_[node.out[o]] = {places_.at(node.in[0]).buffer, places_.at(node.in[0]).offset + view_offset(node, o)};
+  } else if (node.op == &ops::convert) {
+    lower_conversion(node);
+  } else if (node.op == &ops::shift) {
+    lower_shift(node);
+  } else if (node.op == &ops::receive) {
+    wait_for_copy(received_.at(node.out[0]), *lasting_.at(node.out[0]).copies);
+  } else {
+    lower_kernel(node);
+  }
+}
+
+void Lowering::wait_for_all() {
+  while (!pending_.empty()) wait_for(pending_.begin()->first);
+}
+
+/// A body may not run at all: accumulators that it would be the first to write are zero before it.
+void Lowering::enter_body(const NodeList& list, std::size_t begin) {
+  const Value repeat = graph_.nodes[static_cast<std::size_t>(list.nodes[begin])].repeat;
+  for (std::size_t i = begin; i < list.nodes.size(); ++i) {
+    const Node& node = graph_.nodes[static_cast<std::size_t>(list.nodes[i])];
+    if (node.repeat != repeat) break;
+    for (Value v : node.out)
+      if (const std::int32_t a = graph_[v].accumulator; a >= 0 && started_.insert(a).second) zero_accumulator(a);
+  }
+}
+
+/// What lay there before the body lives until its last round is over. A gradient is complete only then, too.
+void Lowering::leave_body(std::int32_t first) {
+  wait_for_all();
+  for (std::int32_t i = first; i < position(); ++i) {
+    const Instruction& instruction = plan_.code[static_cast<std::size_t>(i)];
+    for (int o = 0; o < instruction.inputs + instruction.outputs; ++o)
+      if (const Place place = operand_places_[static_cast<std::size_t>(instruction.first_operand + o)];
+          place && storage_.first_use(place.buffer) < first)
+        storage_.use(place.buffer, position() - 1);
+  }
+  for (auto& [accumulator, contributions] : contributions_)
+    if (!contributions.empty() && contributions.back().end > first)
+      contributions.back() = {contributions.back().program, position(), node_};
+}
+
+std::int32_t Lowering::add_program(ProgramKind kind, std::int32_t first, Value repeat) {
+  Program program{kind, static_cast<std::int16_t>(chunk_), first, position() - first};
+  if (repeat) program.repeat = add_operand(places_.at(repeat), tensor(repeat), repeat);
+  plan_.programs.push_back(program);
+  return static_cast<std::int32_t>(plan_.programs.size() - 1);
 }
 
 std::int32_t Lowering::close_program(ProgramKind kind, std::int32_t first) {
   storage_.pack_program();
-  plan_.programs.push_back({kind, static_cast<std::int16_t>(chunk_), first, position() - first});
-  return static_cast<std::int32_t>(plan_.programs.size() - 1);
+  return add_program(kind, first);
 }
 
 std::int32_t Lowering::zero_program(const std::vector<std::int32_t>& accumulators) {
   const std::int32_t first = position();
   chunk_ = 0;
-  for (std::int32_t a : accumulators) {
-    const Accumulator& accumulator = graph_.accumulators[static_cast<std::size_t>(a)];
-    const Slab slab = slab_of(mesh_, accumulator.layout, accumulator.type.shape, rank_);
-    zero(accumulators_.at(a), {nullptr, slab.extent, slab.start, accumulator.type.dtype});
-  }
+  for (std::int32_t a : accumulators) zero_accumulator(a);
   return close_program(ProgramKind::seed, first);
+}
+
+/// Once in a step.
+void Lowering::zero_accumulator(std::int32_t accumulator) {
+  const Accumulator& a = graph_.accumulators[static_cast<std::size_t>(accumulator)];
+  const Slab slab = slab_of(mesh_, a.layout, a.type.shape, rank_);
+  zero(accumulators_.at(accumulator), {nullptr, slab.extent, slab.start, a.type.dtype});
+  plan_.code.back().accumulate_after_first = 1;
 }
 
 void Lowering::lower_kernel(const Node& node) {
@@ -239,6 +305,7 @@ Place Lowering::produce(const Node& node, std::size_t output) {
   const Value v = node.out[output];
   const ValueInfo& info = graph_[v];
   if (info.accumulator >= 0) return accumulators_.at(info.accumulator);
+  if (output == 0 && node.op->memory == Memory::in_place) return places_.at(node.in[0]);
   if (const auto fixed = places_.find(v); fixed != places_.end()) return fixed->second;
   if (const auto found = lasting_.find(v); found != lasting_.end()) return lasting_place(v, found->second);
   if (!last_reader_.contains(v)) return {};
@@ -253,9 +320,11 @@ Place Lowering::lasting_place(Value v, const Lasting& lasting) {
   return {storage_.add(Tag::state, bytes, position()), 0};
 }
 
-/// Whether output 0 may lie where `in` lies: nobody reads it later, and it is scratch of this program.
+/// Whether output 0 may lie where `in` lies: nobody reads it later, not even the next round of a body, and it is
+/// scratch of this program.
 bool Lowering::may_take_over(const Node& node, Value in) const {
   const Place place = places_.at(in);
+  if (storage_.first_use(place.buffer) < body_) return false;
   if (storage_.tag(place.buffer) != Tag::scratch || last_reader_.at(base_of(in)) != node_) return false;
   for (const auto& [buffer, pending] : pending_)
     if (std::find(pending.buffers.begin(), pending.buffers.end(), place.buffer) != pending.buffers.end()) return false;

@@ -63,6 +63,9 @@ class Lowering {
   enum class Events : std::uint8_t { wait_at_end, leave_open };
   std::int32_t program(const NodeList& list, Events events = Events::wait_at_end);
 
+  /// The same, cut into pieces where the list has bodies that are repeated.
+  std::vector<std::int32_t> programs(const NodeList& list, Events events = Events::wait_at_end);
+
   /// The programs of one boundary between stages, made of `receive` nodes. The receives are lowered before the program
   /// that reads, the sends behind the one that makes; -1 where there is nothing to move.
   std::int32_t receive_program(const std::vector<std::int32_t>& nodes);
@@ -116,6 +119,12 @@ class Lowering {
   static Lasting lasting_for(ProgramKind made_in, ProgramKind read_in);
   void note_lasting(Value base, Lasting lasting);
   Place lasting_place(Value v, const Lasting& lasting);
+  void lower_node(const Node& node);
+  void zero_accumulator(std::int32_t accumulator);
+  void wait_for_all();
+  void enter_body(const NodeList& list, std::size_t begin);
+  void leave_body(std::int32_t first);
+  std::int32_t add_program(ProgramKind kind, std::int32_t first, Value repeat = {});
   std::int32_t close_program(ProgramKind kind, std::int32_t first);
   void lower_kernel(const Node& node);
   double operand_bytes(const Instruction& instruction) const;
@@ -176,6 +185,7 @@ class Lowering {
   bool in_slots_ = false;
   std::int32_t node_ = -1;  ///< being lowered
   int chunk_ = 0;           ///< of the program that is lowered
+  std::int32_t body_ = -1;  ///< where the body begins that is lowered; -1: none
   std::optional<std::int64_t> key_;
 };
 

@@ -22,6 +22,7 @@ std::vector<bool> needed_nodes(const Graph& graph, const std::vector<Value>& out
     node_needed[n] = true;
     for (Value v : node.in)
       if (v) value_needed[static_cast<std::size_t>(v.id)] = true;
+    if (node.repeat) value_needed[static_cast<std::size_t>(node.repeat.id)] = true;
   }
   return node_needed;
 }
@@ -43,14 +44,14 @@ ProgramKind program_of(const Node& node) {
   return ProgramKind::update;
 }
 
-/// Nodes of the backward from which nothing leads to another layer or chunk.
+/// Nodes of the backward from which nothing leads to another layer or chunk. A body that is repeated stays together.
 std::vector<bool> weight_nodes(const Graph& graph, const std::vector<bool>& needed) {
   std::vector<bool> leads_on(graph.values.size()), is_weight(graph.nodes.size());
   for (std::size_t n = graph.nodes.size(); n-- > 0;) {
     const Node& node = graph.nodes[n];
     if (!needed[n] || node.phase != Phase::backward) continue;
-    is_weight[n] = std::none_of(node.out.begin(), node.out.end(),
-                                [&](Value v) { return leads_on[static_cast<std::size_t>(v.id)]; });
+    is_weight[n] = !node.repeat && std::none_of(node.out.begin(), node.out.end(),
+                                                [&](Value v) { return leads_on[static_cast<std::size_t>(v.id)]; });
     for (Value v : node.in) {
       if (!v || graph[v].producer < 0) continue;
       const Node& producer = *graph.producer(v);
@@ -62,6 +63,25 @@ std::vector<bool> weight_nodes(const Graph& graph, const std::vector<bool>& need
 }
 
 }  // namespace
+
+void gather_bodies(Graph& graph) {
+  using Body = std::pair<Phase, Value>;
+  std::map<Body, std::vector<std::size_t>> bodies;
+  for (std::size_t n = 0; n < graph.nodes.size(); ++n)
+    if (const Node& node = graph.nodes[n]; node.repeat) bodies[{node.phase, node.repeat}].push_back(n);
+  if (bodies.empty()) return;
+  std::deque<Node> nodes;
+  nodes.swap(graph.nodes);
+  for (std::size_t n = 0; n < nodes.size(); ++n) {
+    if (!nodes[n].repeat) {
+      graph.add_node(std::move(nodes[n]));
+      continue;
+    }
+    const std::vector<std::size_t>& body = bodies.at({nodes[n].phase, nodes[n].repeat});
+    if (n == body.back())
+      for (std::size_t member : body) graph.add_node(nodes[member]);
+  }
+}
 
 std::vector<NodeList> cut_into_programs(const Graph& graph, const std::vector<Value>& outputs, BackwardCut cut) {
   const std::vector<bool> needed = needed_nodes(graph, outputs);

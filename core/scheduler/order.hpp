@@ -19,6 +19,10 @@ struct NodeList {
   std::vector<std::int32_t> nodes;
 };
 
+/// Moves the nodes of each body that is repeated behind each other, to where the last one stands: what the passes put
+/// between them is made once, before the body.
+void gather_bodies(Graph& graph);
+
 /// Drops what nobody needs (needed are accumulators, ops that write in place, and `outputs`) and cuts the rest by phase
 /// and chunk. In the head the backward of each piece of tokens follows its forward at once, in the forward program, so
 /// that only one piece's logits are alive. Empty programs are left out.

@@ -47,6 +47,7 @@ class PlacePass {
       if (logical_.values[v].role == ValueRole::state) add_state({static_cast<std::int32_t>(v)});
     for (const Node& node : logical_.nodes) {
       placer_.context = {Phase::forward, node.layer, chunks_.of(node.layer), node.head_chunk};
+      if (node.repeat) placer_.context.repeat = repeat(node.repeat);
       add_node(node);
     }
   }
@@ -83,6 +84,9 @@ class PlacePass {
   }
 
   void add_state(Value v) { placed_.values[v] = placed_.graph.add_value(logical_[v]); }
+
+  /// The host reads it, so all ranks that take part in the body hold it.
+  Value repeat(Value times) { return placer_.convert(placed_.values.at(times), Layout{}); }
 
   void add_node(const Node& node) {
     std::vector<Value> in;

@@ -25,7 +25,7 @@ std::vector<Value> Placer::emit(const Op& op, std::span<const Value> given, cons
       layout_of(op, {mesh_, layouts, std::span(present.get(), in.size()), types, attributes, hint});
   const std::vector<Type> out_types = answer.types.empty() ? type_of(op, {types, attributes}) : answer.types;
 
-  Node node{&op, {}, {}, attributes, context.phase, context.layer, context.chunk, context.head_chunk};
+  Node node{context, &op, {}, {}, attributes};
   for (std::size_t i = 0; i < in.size(); ++i) node.in.push_back(in[i] ? convert(in[i], answer.in[i]) : Value{});
   for (std::size_t o = 0; o < out_types.size(); ++o) {
     ValueInfo info;
@@ -83,8 +83,7 @@ Value Placer::bring(Value v) {
   const Key key{v, context.phase, context.chunk};
   if (const auto made = received_.find(key); made != received_.end()) return made->second;
   const NodeContext here = context;
-  const Node& producer = *graph_.producer(v);
-  context = {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
+  context = *graph_.producer(v);
   const Value sent = convert(v, graph_[v].layout.dual());
   context = here;
   ValueInfo info = graph_[sent];
@@ -93,8 +92,14 @@ Value Placer::bring(Value v) {
   info.accumulator = -1;
   info.name = ops::receive.name;
   const Value received = graph_.add_value(std::move(info));
-  graph_.add_node({&ops::receive, {sent}, {received}, {}, here.phase, here.layer, here.chunk, -1});
+  graph_.add_node({{here.phase, here.layer, here.chunk}, &ops::receive, {sent}, {received}, {}});
   return received_[key] = received;
+}
+
+/// A body converts only what it makes itself: other values are converted once, before it.
+Value Placer::repeat_of(Value v) const {
+  const Node* producer = graph_.producer(v);
+  return producer != nullptr && producer->repeat == context.repeat ? context.repeat : Value{};
 }
 
 Value Placer::convert(Value v, const Layout& to) {
@@ -114,14 +119,9 @@ Value Placer::convert(Value v, const Layout& to) {
     info.accumulator = -1;
     info.source = now;
     const Value next = graph_.add_value(std::move(info));
-    graph_.add_node({&ops::convert,
-                     {now},
-                     {next},
-                     Attributes::of(conversion.step),
-                     context.phase,
-                     context.layer,
-                     context.chunk,
-                     context.head_chunk});
+    NodeContext at = context;
+    at.repeat = repeat_of(v);
+    graph_.add_node({at, &ops::convert, {now}, {next}, Attributes::of(conversion.step)});
     forms_[{v, context.phase, context.chunk}].push_back(next);
     now = next;
   }

@@ -16,19 +16,11 @@
 
 namespace tessera {
 
-/// What every node that is emitted gets.
-struct NodeContext {
-  Phase phase = Phase::forward;
-  int layer = k_embedding;
-  int chunk = 0;
-  int head_chunk = -1;
-};
-
 class Placer {
  public:
   Placer(Graph& graph, const Mesh& mesh) : graph_(graph), mesh_(mesh) {}
 
-  NodeContext context;
+  NodeContext context;  ///< of every node that is emitted
 
   /// Converts the inputs to what the op's rule asks for, adds the node, and returns its outputs. `hint` as in
   /// LayoutArgs.
@@ -55,6 +47,7 @@ class Placer {
   Value find(Value v, const Layout& layout) const;
   bool differentiable(const Op& op, std::span<const Value> in) const;
   bool crosses(Value v) const;
+  Value repeat_of(Value v) const;
   Home home_of(std::span<const Value> in) const;
 
   Graph& graph_;

@@ -144,11 +144,13 @@ constexpr std::string_view name_of(ProgramKind kind) {
   return names[static_cast<int>(kind)];
 }
 
-/// A run of instructions. Programs may be parts of others: a backward that is cut where a bucket is complete.
+/// A run of instructions. Programs may be parts of others: a backward that is cut where a bucket is complete, or where
+/// a body begins that is repeated.
 struct Program {
   ProgramKind kind = ProgramKind::forward;
   std::int16_t chunk = 0;
   std::int32_t first = 0, count = 0;
+  std::int32_t repeat = -1;  ///< operand, i32: how often it runs, equal on all ranks that it calls; -1: once
 };
 
 /// A program for one micro-batch, with the copies of memory that it uses.

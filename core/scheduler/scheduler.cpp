@@ -27,13 +27,13 @@ class Compiler {
 
   Compiled run() {
     place_model();
+    if (args_.training) differentiate(placer_, roots_, direct_gradients());
+    expand(placer_, args_.strategies);
+    gather_bodies(placed_.graph);
     if (args_.training) {
-      differentiate(placer_, roots_, direct_gradients());
-      expand(placer_, args_.strategies);
       plan_.buckets = make_buckets(placed_.graph, args_.mesh, args_.rank, bucket_bytes());
       update_ = add_update(placer_, plan_.buckets, gradient_rest(), args_.training->optimizer, args_.training->clip);
     } else {
-      expand(placer_, args_.strategies);
       plan_.buckets =
           args_.buckets != nullptr ? *args_.buckets : make_buckets(placed_.graph, args_.mesh, args_.rank, 0);
     }
@@ -58,8 +58,7 @@ class Compiler {
     Accumulator& loss = placed_.graph.accumulators[static_cast<std::size_t>(accumulator)];
     loss_total_ = loss.total;
     for (const LossRoot& root : std::span(roots_).first(args_.model.losses.size())) {
-      const Node& producer = *graph().producer(root.loss);
-      placer_.context = {producer.phase, producer.layer, producer.chunk, producer.head_chunk};
+      placer_.context = *graph().producer(root.loss);
       accumulate_into(placer_, root.loss, accumulator);
     }
     if (args_.mesh.stages() > 1)  // the stages without the head hold zero

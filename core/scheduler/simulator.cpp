@@ -102,13 +102,13 @@ class Simulator {
     RankState& state = states_[r];
     const Action& action = plan(r).actions[state.action];
     const Program& program = plan(r).programs[static_cast<std::size_t>(action.program)];
-    if (state.next < program.count) {
+    if (program.repeat < 0 && state.next < program.count) {
       const std::int32_t index = program.first + state.next;
       if (!execute(r, action, index)) return false;
       ++state.next;
       result_.ranks[r].end = std::max(result_.ranks[r].end, state.clock);
     }
-    if (state.next >= program.count) {
+    if (program.repeat >= 0 || state.next >= program.count) {
       ++state.action;
       state.next = 0;
     }

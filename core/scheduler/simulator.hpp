@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  a step that is not run: when every instruction of a plan would begin and end, on one rank of each stage.
+// For:  a step that is not run: when every instruction of a plan would begin and end, on one rank of each stage. Bodies
+//       that are repeated (Program::repeat) are taken to run never.
 // Used: `tessera plan`, tests of schedules.
 // Must not know: machines (it is told what costs how much), how plans are made.
 #pragma once

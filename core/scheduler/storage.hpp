@@ -34,6 +34,7 @@ class Storage {
   std::int32_t add_fixed(Address address, std::int64_t bytes);
 
   void use(std::int32_t buffer, std::int32_t position);
+  std::int32_t first_use(std::int32_t buffer) const { return buffers_[static_cast<std::size_t>(buffer)].first; }
   std::int64_t bytes(std::int32_t buffer) const { return buffers_[static_cast<std::size_t>(buffer)].bytes; }
   Tag tag(std::int32_t buffer) const { return buffers_[static_cast<std::size_t>(buffer)].at.tag; }
 

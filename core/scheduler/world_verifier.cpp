@@ -21,8 +21,8 @@ std::string side(const std::vector<CallSignature>& calls, std::size_t index, con
 
 std::string difference(int a, const std::vector<CallSignature>& left, int b, const std::vector<CallSignature>& right,
                        const std::string& series) {
-  const auto at = static_cast<std::size_t>(
-      std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first - left.begin());
+  const auto at = static_cast<std::size_t>(std::mismatch(left.begin(), left.end(), right.begin(), right.end()).first -
+                                           left.begin());
   return fmt::format("rank {} makes {}, rank {} makes {}", a, side(left, at, series), b, side(right, at, series));
 }
 
@@ -91,8 +91,8 @@ std::vector<std::string> WorldVerifier::differences() const {
   std::vector<std::string> found = inversions_;
   for (const auto& [key, members] : members_) {
     const auto& [group, lowest, from, to] = key;
-    const std::string name = from < 0 ? mesh_.describe(group)
-                                      : fmt::format("{} from rank {} to rank {}", mesh_.describe(group), from, to);
+    const std::string name =
+        from < 0 ? mesh_.describe(group) : fmt::format("{} from rank {} to rank {}", mesh_.describe(group), from, to);
     const Member& first = members.front();
     std::set<const CallSeries*> compared{first.series};
     for (const Member& member : members)

@@ -34,9 +34,12 @@ TrainingShape shape_for(const LayoutChoice& layout) {
   return shape;
 }
 
+/// Every second layout plans for about half of the rows that come, so that further rounds run.
 TrainingShape shape_with_experts(const LayoutChoice& layout) {
   TrainingShape shape = shape_for(layout);
-  shape.model.experts = {.count = 4, .ffn = 96, .bias = true, .bias_rate = 0.01, .noise = 0.05};
+  const bool rounds = (layout.tensor + layout.context + layout.pipeline + layout.data + layout.expert) % 2 == 0;
+  shape.model.experts = {
+      .count = 4, .ffn = 96, .bias = true, .bias_rate = 0.01, .noise = 0.05, .rows = rounds ? 0.6 : 0};
   shape.steps = layout.pipeline == 1 ? 3 : 1;  // biases move where loads of other steps moved them
   return shape;
 }

@@ -85,6 +85,7 @@ void draw_experts(Draw& draw, std::int64_t layers, ExpertConfig& e, LayoutChoice
   e.bias = draw.chance(0.4);
   e.bias_rate = 0.05;
   e.noise = draw.chance(0.3) ? 0.3 : 0;
+  if (draw.chance(0.5)) e.rows = 0.1 * draw.number(1, 15);
   if (draw.chance(0.7)) layout.expert = draw.divisor_of(layout.tensor * layout.context * layout.data);
 }
 
@@ -132,10 +133,10 @@ std::string describe_experts(const ModelConfig& m) {
   const ExpertConfig& e = m.experts;
   if (e.count == 0) return "";
   return fmt::format(
-      ", {} of {} experts of {}, {} of {} groups, layers {}, shared {}, {}{}{} x {}, aux {} z {} noise {}", e.per_token,
-      e.count, e.ffn, e.groups_per_token, e.groups, expert_layers_text(m.expert_layers()), e.shared_ffn,
+      ", {} of {} experts of {}, {} of {} groups, layers {}, shared {}, {}{}{} x {}, aux {} z {} noise {} rows {}",
+      e.per_token, e.count, e.ffn, e.groups_per_token, e.groups, expert_layers_text(m.expert_layers()), e.shared_ffn,
       e.score == RouterScore::sigmoid ? "sigmoid" : "softmax", e.renormalise ? " renormalised" : "",
-      e.bias ? " biased" : "", e.scale, e.aux_coefficient, e.z_coefficient, e.noise);
+      e.bias ? " biased" : "", e.scale, e.aux_coefficient, e.z_coefficient, e.noise, e.rows);
 }
 
 std::string describe(const RandomCase& c) {

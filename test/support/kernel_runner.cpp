@@ -27,7 +27,8 @@ std::vector<Tensor> without_data(std::span<const Tensor> tensors) {
 }  // namespace
 
 void launch_kernel(std::string_view op, DType dtype, std::span<const Tensor> in, std::span<const Tensor> out,
-                   const Attributes& attributes, std::uint32_t accumulate, const StepInputs& step, int threads) {
+                   const Attributes& attributes, std::uint32_t accumulate, const StepInputs& step, int threads,
+                   std::int32_t round) {
   HostDevice device(threads);
   const KernelEntry* kernel = device.find(op, dtype);
   TESSERA_CHECK(kernel != nullptr, std::string(op) + " " + std::string(name_of(dtype)));
@@ -42,7 +43,8 @@ void launch_kernel(std::string_view op, DType dtype, std::span<const Tensor> in,
                   .workspace = {memory + k_guard, static_cast<std::size_t>(bytes)},
                   .step = step,
                   .stream = device.stream(StreamRole::compute),
-                  .accumulate = accumulate});
+                  .accumulate = accumulate,
+                  .round = round});
   const auto untouched = [](const std::byte* guard) {
     return std::all_of(guard, guard + k_guard, [](std::byte b) { return b == k_pattern; });
   };
@@ -53,7 +55,7 @@ void launch_kernel(std::string_view op, DType dtype, std::span<const Tensor> in,
 
 void run_kernel(KernelRun& run, int threads) {
   launch_kernel(run.op, run.dtype, tensors_of(run.in), tensors_of(run.out), run.attributes, run.accumulate, run.step,
-                threads);
+                threads, run.round);
 }
 
 std::vector<Values> results_of(KernelRun run, int threads) {

@@ -87,20 +87,55 @@ void NaiveExecutor::set(Value v, const Values& whole, std::uint64_t seed) {
   parts_[static_cast<std::size_t>(v.id)] = distribute(mesh_, info.layout, info.type, whole, seed);
 }
 
+/// A body runs where its last node stands, so that all it reads from outside is there.
 void NaiveExecutor::run() {
-  for (const Node& node : graph_.nodes) run_node(node);
+  std::map<std::pair<Phase, Value>, std::vector<const Node*>> bodies;
+  for (const Node& node : graph_.nodes)
+    if (node.repeat) bodies[{node.phase, node.repeat}].push_back(&node);
+  for (const Node& node : graph_.nodes) {
+    if (!node.repeat)
+      run_node(node, 0);
+    else if (const auto& body = bodies.at({node.phase, node.repeat}); body.back() == &node)
+      run_body(body);
+  }
 }
 
-void NaiveExecutor::run_node(const Node& node) {
+void NaiveExecutor::run_body(const std::vector<const Node*>& nodes) {
+  const auto parts = [&](Value v) -> RankValues& { return parts_[static_cast<std::size_t>(v.id)]; };
+  const Value times = nodes.front()->repeat;
+  for (const Node* node : nodes)
+    if (node->op->memory == Memory::in_place) parts(node->out[0]) = parts(node->in[0]);
+  for (std::int32_t round = 1; round <= static_cast<std::int32_t>(assemble(times)[0]); ++round)
+    for (const Node* node : nodes) {
+      run_node(*node, round);
+      if (node->op->memory == Memory::in_place) parts(node->in[0]) = parts(node->out[0]);
+    }
+}
+
+void NaiveExecutor::run_node(const Node& node, std::int32_t round) {
   if (node.op == &ops::convert) {
     parts_[static_cast<std::size_t>(node.out[0].id)] = converted(node);
   } else if (node.op->name == "shift") {
     parts_[static_cast<std::size_t>(node.out[0].id)] = shifted(node);
   } else {
-    std::vector<RankValues> out = computed(node);
+    std::vector<RankValues> out = computed(node, round);
     for (std::size_t o = 0; o < out.size(); ++o) parts_[static_cast<std::size_t>(node.out[o].id)] = std::move(out[o]);
   }
-  for (std::size_t o = 0; o < node.out.size(); ++o) check(node, o);
+  for (std::size_t o = 0; o < node.out.size(); ++o) {
+    check(node, o);
+    if (graph_[node.out[o]].accumulator >= 0) add_to_sum(node.out[o]);
+  }
+}
+
+void NaiveExecutor::add_to_sum(Value v) {
+  const ValueInfo& info = graph_[v];
+  const Accumulator& target = graph_.accumulators[static_cast<std::size_t>(info.accumulator)];
+  TESSERA_CHECK(info.layout == target.layout && info.type == target.type,
+                fmt::format("{} is added into an accumulator of another layout or type", info.name));
+  const Parts parts = parts_of(v);
+  const auto [sum, is_first] = sums_.try_emplace(info.accumulator, parts);
+  for (std::size_t rank = 0; !is_first && rank < parts.size(); ++rank)
+    for (std::size_t i = 0; i < parts[rank].data.size(); ++i) sum->second[rank].data[i] += parts[rank].data[i];
 }
 
 Parts NaiveExecutor::parts_of(Value v) const {
@@ -145,7 +180,7 @@ RankValues NaiveExecutor::shifted(const Node& node) const {
   return result;
 }
 
-std::vector<RankValues> NaiveExecutor::computed(const Node& node) const {
+std::vector<RankValues> NaiveExecutor::computed(const Node& node, std::int32_t round) const {
   std::vector<RankValues> results(node.out.size());
   for (int rank = 0; rank < mesh_.size(); ++rank) {
     std::vector<Tensor> in, out;
@@ -157,7 +192,7 @@ std::vector<RankValues> NaiveExecutor::computed(const Node& node) const {
       results[o].push_back(tensor_at(slab_of(mesh_, info.layout, info.type.shape, rank), info.type.dtype, nullptr));
       out.push_back(results[o].back().tensor());
     }
-    launch_kernel(node.op->name, principal_dtype(in, out), in, out, node.attributes, 0, step_);
+    launch_kernel(node.op->name, principal_dtype(in, out), in, out, node.attributes, 0, step_, 1, round);
   }
   return results;
 }
@@ -191,21 +226,7 @@ Values NaiveExecutor::assemble(Value v) const {
 
 Values NaiveExecutor::accumulated(std::int32_t accumulator) const {
   const Accumulator& target = graph_.accumulators[static_cast<std::size_t>(accumulator)];
-  Parts sum;
-  for (std::int32_t id = 0; id < static_cast<std::int32_t>(graph_.values.size()); ++id) {
-    const ValueInfo& info = graph_[Value{id}];
-    if (info.accumulator != accumulator) continue;
-    TESSERA_CHECK(info.layout == target.layout && info.type == target.type,
-                  fmt::format("{} is added into an accumulator of another layout or type", info.name));
-    const Parts parts = parts_of(Value{id});
-    if (sum.empty()) {
-      sum = parts;
-      continue;
-    }
-    for (std::size_t rank = 0; rank < sum.size(); ++rank)
-      for (std::size_t i = 0; i < sum[rank].data.size(); ++i) sum[rank].data[i] += parts[rank].data[i];
-  }
-  return assemble(target.layout, target.type.shape, sum);
+  return assemble(target.layout, target.type.shape, sums_.at(accumulator));
 }
 
 }  // namespace tessera::test

@@ -8,7 +8,7 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <vector>
 
 #include "core/graph/graph.hpp"
@@ -33,8 +33,9 @@ class NaiveExecutor {
   /// Gives a value that no node makes. `seed` as in distribute().
   void set(Value v, const Values& whole, std::uint64_t seed = 1);
 
-  /// Runs all nodes in order. After each, checks that its outputs have the local shapes of their layouts, that they
-  /// were written, and that replicas hold the same bits. Throws Error{internal} that names the node.
+  /// Runs all nodes in order, bodies as often as their counts say. After each, checks that its outputs have the local
+  /// shapes of their layouts, that they were written, and that replicas hold the same bits. Throws Error{internal} that
+  /// names the node.
   void run();
 
   /// The logical value: parts placed, partial ones summed.
@@ -44,10 +45,12 @@ class NaiveExecutor {
   Values accumulated(std::int32_t accumulator) const;
 
  private:
-  void run_node(const Node& node);
+  void run_node(const Node& node, std::int32_t round);
+  void add_to_sum(Value v);
+  void run_body(const std::vector<const Node*>& nodes);
   RankValues converted(const Node& node) const;
   RankValues shifted(const Node& node) const;
-  std::vector<RankValues> computed(const Node& node) const;
+  std::vector<RankValues> computed(const Node& node, std::int32_t round) const;
   void check(const Node& node, std::size_t output) const;
   testing_support::Parts parts_of(Value v) const;
   Values assemble(const Layout& layout, const Shape& shape, const testing_support::Parts& parts) const;
@@ -55,7 +58,8 @@ class NaiveExecutor {
   const Graph& graph_;
   const Mesh& mesh_;
   StepInputs step_;
-  std::vector<RankValues> parts_;  ///< by value
+  std::vector<RankValues> parts_;                        ///< by value
+  std::map<std::int32_t, testing_support::Parts> sums_;  ///< by accumulator
 };
 
 }  // namespace tessera::test

@@ -25,6 +25,11 @@ LayoutAnswer add_layout(const Op&, const LayoutArgs& args) {
   return {{layout, layout}, {layout}};
 }
 
+/// What is added into stays as it lies.
+LayoutAnswer add_into_layout(const Op&, const LayoutArgs& args) {
+  return {{args.in[0], args.in[0]}, {args.in[0]}};
+}
+
 }  // namespace
 
 const Op add{.name = "add",
@@ -32,6 +37,11 @@ const Op add{.name = "add",
              .memory = Memory::may_overwrite,
              .layout = add_layout,
              .gradient = add_gradient};
+const Op add_into{.name = "add_into",
+                  .labels = "..,.. -> ..",
+                  .memory = Memory::in_place,
+                  .layout = add_into_layout,
+                  .gradient = add_gradient};
 const Op accumulate{.name = "accumulate", .labels = ".. -> ..~", .passes_partial = "0", .accumulates = "0"};
 
 }  // namespace tessera::ops

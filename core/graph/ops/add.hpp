@@ -11,6 +11,7 @@
 namespace tessera::ops {
 
 extern const Op add;         ///< x .., y .. -> x + y
+extern const Op add_into;    ///< x .., y .. -> x, to which y was added: for a body that is repeated
 extern const Op accumulate;  ///< x .. -> added into an accumulator, in the accumulation type
 
 }  // namespace tessera::ops

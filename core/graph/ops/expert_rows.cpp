@@ -41,7 +41,8 @@ std::int64_t capacity(const attributes::ExpertRows& rows, std::int64_t tokens) {
 
 std::vector<Type> plan_type(std::int64_t parts, std::int64_t tokens, const Attributes& attributes) {
   const auto rows = attributes.as<attributes::ExpertRows>();
-  return {{{rows.experts, parts, capacity(rows, tokens)}, DType::i32}, {{rows.experts, parts}, DType::i32}};
+  const Type per_part{{rows.experts, parts}, DType::i32};
+  return {{{rows.experts, parts, capacity(rows, tokens)}, DType::i32}, per_part, per_part};
 }
 
 /// Of the logical graph: all tokens in one part.
@@ -53,8 +54,12 @@ LayoutAnswer plan_layout(const Op&, const LayoutArgs& args) {
   const TokenParts parts = token_parts(args.mesh, args.in[0]);
   const Slab largest = slab_of(args.mesh, parts.tokens(), args.types[0].shape, 0);
   return {{parts.tokens()},
-          {parts.rows(), parts.rows()},
+          {parts.rows(), parts.rows(), parts.rows()},
           plan_type(args.mesh.size_of(parts.parts.set()), largest.extent[0] * largest.extent[1], args.attributes)};
+}
+
+std::vector<Type> rounds_type(const TypeArgs& args) {
+  return {{{}, args.in[0].dtype}};
 }
 
 /// Of tokens, index and choice, in the order of an op's inputs; rows come out.
@@ -100,7 +105,8 @@ void row_scale_gradient(GradientScope& g) {
 }  // namespace
 
 const Op expert_plan{
-    .name = "expert_plan", .labels = "sbk -> epc, ep", .type = logical_plan_type, .layout = plan_layout};
+    .name = "expert_plan", .labels = "sbk -> epc, ep, ep", .type = logical_plan_type, .layout = plan_layout};
+const Op expert_rounds{.name = "expert_rounds", .labels = "ep -> ", .max = "ep", .type = rounds_type};
 const Op take_rows{.name = "take_rows",
                    .labels = "sbh, epc, sbk -> epch",
                    .type = take_rows_type,

@@ -12,12 +12,15 @@
 
 namespace tessera::ops {
 
-/// choice sbk -> index i32 epc, counts i32 ep; attributes::ExpertRows. Row c of part p that goes to expert e holds the
-/// token and choice whose place among the part's own (token · k + choice) is `index`; -1: the row is empty. Rows stand
-/// in the order of tokens, `counts` of them, the first ones.
+/// choice sbk -> index i32 epc, counts i32 ep, further i32 ep; attributes::ExpertRows. Row c of part p that goes to
+/// expert e holds the token and choice whose place among the part's own (token · k + choice) is `index`; -1: the row is
+/// empty. Rows stand in the order of tokens, `counts` of them, the first ones.
 ///
-/// p is as long as there are ranks that hold different tokens, and c as long as a rank's rows for one expert can be.
+/// p is as long as there are ranks that hold different tokens, and c as long as the attributes say. Where more rows
+/// come the first c are of round 0, the next c of round 1, … (KernelCall::round); `further` rounds hold all.
 extern const Op expert_plan;
+/// further ep -> i32: the largest
+extern const Op expert_rounds;
 
 /// x sbh, index epc, choice sbk -> rows epch, zero where empty
 extern const Op take_rows;

@@ -51,11 +51,11 @@ void ExpertParallel::factor(std::vector<Axis>& axes) const {
   }
 }
 
-/// The innermost axis of the experts is the outermost of the parts that rows come from, so that each axis can move from
-/// one dim to the other by itself.
+/// In the order in which the parts that rows come from are split, so that all axes move from one dim to the other at
+/// once.
 void ExpertParallel::place_parameter(const Parameter& parameter, const Shape&, const Mesh& mesh, Layout& layout) const {
   if (parameter.role != ParameterRole::expert) return;
-  for (AxisId axis : mesh.expert_axes()) layout.splits(0).push_front(axis);
+  layout.splits(0).append(mesh.expert_axes());
 }
 
 }  // namespace tessera

@@ -17,8 +17,11 @@ KernelRun plan_run(const Values& choice, const Shape& tokens, std::int64_t exper
   return {"expert_plan",
           DType::i64,
           {{DType::i32, tokens, choice}},
-          {{DType::i32, {experts, 1, capacity}}, {DType::i32, {experts, 1}}},
-          Attributes::of(attributes::ExpertRows{experts, tokens[2], 0, round})};
+          {{DType::i32, {experts, 1, capacity}}, {DType::i32, {experts, 1}}, {DType::i32, {experts, 1}}},
+          Attributes::of(attributes::ExpertRows{experts, tokens[2], 0}),
+          0,
+          {},
+          static_cast<std::int32_t>(round)};
 }
 
 /// Choices [tokens, 1, k] of different experts per token.
@@ -49,7 +52,9 @@ TEST(ExpertPlan, RoundsTogetherHoldEveryChoiceOnce) {
   const Extents e{50, 6, 3, 7};
   const Values choice = choices(2, e.tokens, e.experts, e.k);
   std::vector<double> seen;
-  for (std::int64_t round = 0; round < 8; ++round) {
+  const Values further = results_of(plan_run(choice, {e.tokens, 1, e.k}, e.experts, e.capacity, 0))[2];
+  for (std::int64_t round = 0; round <= static_cast<std::int64_t>(*std::max_element(further.begin(), further.end()));
+       ++round) {
     const auto results = results_of(plan_run(choice, {e.tokens, 1, e.k}, e.experts, e.capacity, round));
     for (const double place : results[0])
       if (place >= 0) seen.push_back(place);
@@ -68,14 +73,26 @@ TEST(ExpertPlan, AllTokensMayGoToOneExpert) {
 }
 
 TEST(ExpertPlan, OutputsThatNobodyReadsAreLeftOut) {
-  const KernelRun both = plan_run(choices(3, 9, 4, 2), {3, 3, 2}, 4, 9, 0);
-  const auto expected = results_of(both);
-  for (std::size_t wanted : {0U, 1U}) {
-    KernelRun some = both;
-    const Tensor other = some.out[1 - wanted].tensor();
-    some.out[1 - wanted] = TensorValue::absent(other.dtype, other.shape);
+  const KernelRun all = plan_run(choices(3, 9, 4, 2), {3, 3, 2}, 4, 2, 0);
+  const auto expected = results_of(all);
+  for (std::size_t wanted : {0U, 1U, 2U}) {
+    KernelRun some = all;
+    for (std::size_t o = 0; o < some.out.size(); ++o)
+      if (const Tensor other = some.out[o].tensor(); o != wanted)
+        some.out[o] = TensorValue::absent(other.dtype, other.shape);
     EXPECT_EQ(results_of(some)[wanted], expected[wanted]);
   }
+}
+
+TEST(ExpertPlan, FurtherRoundsHoldWhatIsLeft) {
+  // Rows per expert: 0, 3, 4, 9.
+  Values choice(3, 1.0);
+  choice.insert(choice.end(), 4, 2.0);
+  choice.insert(choice.end(), 9, 3.0);
+  const KernelRun run = plan_run(choice, {16, 1, 1}, 4, 3, 0);
+  EXPECT_EQ(results_of(run)[2], (Values{0, 0, 1, 2}));
+  EXPECT_EQ(results_of({"expert_rounds", DType::i64, {{DType::i32, {4, 1}, {0, 0, 1, 2}}}, {{DType::i32, {}}}})[0],
+            (Values{2}));
 }
 
 class ExpertRows : public EveryFloat {
