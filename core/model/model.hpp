@@ -67,7 +67,7 @@ struct ModelConfig {
   bool has_experts(int layer) const;
   std::vector<int> expert_layers() const;  ///< all that have, rising
 
-  std::int64_t head_dim() const { return head_size == 0 ? hidden / heads : head_size; }
+  std::int64_t head_dim() const { return head_size == 0 && heads > 0 ? hidden / heads : head_size; }
   std::int64_t key_heads() const { return kv_heads == 0 ? heads : kv_heads; }
 
   /// Number of parameters, a tied table once.
