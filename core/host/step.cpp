@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// The scalars of a step: total = Σ x, loss_seed = loss scale ÷ count, step_decision = [norm, factor, skip].
+// What a step tells: total = Σ x, pack = [x, y, …], loss_seed = loss scale ÷ count, step_decision = [norm, factor,
+// skip].
 #include <cmath>
 
 #include "core/base/op_attributes.hpp"
@@ -14,12 +15,24 @@ namespace {
 
 /// Tokens are few: one thread adds them, in order.
 template <class T>
-void total(const KernelCall& call) {
-  const T* const x = call.in[0].as<const T>();
+double sum_of(const Tensor& x) {
   double sum = 0;
-  for (std::int64_t i = 0; i < call.in[0].count(); ++i) sum += double(widen(x[i]));
+  for (std::int64_t i = 0; i < x.count(); ++i) sum += double(widen(x.as<const T>()[i]));
+  return sum;
+}
+
+/// Whole numbers have the kernel of the result's type.
+template <class T>
+void total(const KernelCall& call) {
+  const Tensor& x = call.in[0];
+  const double sum = x.dtype == DType::i32 ? sum_of<std::int32_t>(x) : sum_of<T>(x);
   auto* const result = call.out[0].as<double>();
   *result = call.accumulates(0) ? *result + sum : sum;
+}
+
+void pack(const KernelCall& call) {
+  auto* to = call.out[0].as<double>();
+  for (const Tensor& x : call.in) to = std::copy_n(x.as<const double>(), x.count(), to);
 }
 
 void loss_seed(const KernelCall& call) {
@@ -40,11 +53,12 @@ void step_decision(const KernelCall& call) {
   decision[2] = skip ? 1 : 0;
 }
 
-constexpr auto k_entries = join(for_floating([]<class T>() {
-                                  return KernelEntry{"total", dtype_of<T>, total<T>, nullptr, 1U};
-                                }),
-                                std::array{KernelEntry{"loss_seed", DType::f64, loss_seed},
-                                           KernelEntry{"step_decision", DType::f64, step_decision}});
+constexpr auto k_entries =
+    join(for_floating([]<class T>() {
+           return KernelEntry{"total", dtype_of<T>, total<T>, nullptr, 1U};
+         }),
+         std::array{KernelEntry{"pack", DType::f64, pack}, KernelEntry{"loss_seed", DType::f64, loss_seed},
+                    KernelEntry{"step_decision", DType::f64, step_decision}});
 
 }  // namespace
 

@@ -18,6 +18,7 @@ struct BlockContext {
   ModelPurpose purpose;
   std::vector<AuxiliaryLoss>& auxiliary;
   std::vector<GivenGradient>& gradients;
+  std::vector<ExpertReport>& reports;
 };
 
 /// Standard deviation of initial weights, and of matrices that add to the residual stream: the sum of 2 · layers of

@@ -7,6 +7,7 @@
 #include "core/graph/ops/expert_rows.hpp"
 #include "core/graph/ops/grouped_linear.hpp"
 #include "core/graph/ops/router.hpp"
+#include "core/graph/ops/step.hpp"
 #include "core/model/blocks.hpp"
 
 namespace tessera::blocks {
@@ -17,20 +18,32 @@ struct Routing {
   Value choice, weights;
 };
 
+/// What keeps experts balanced, and what is told of it.
 void add_auxiliary(BlockContext& context, Value logits, Value scores, Value choice) {
   const ExpertConfig& e = context.config.experts;
   if (context.purpose != ModelPurpose::train) return;
   Builder& b = context.builder;
   const std::int64_t sequence = b.type(logits).shape[0];
+  ExpertReport report;
+  report.load = b.emit(ops::expert_load, {choice}, Attributes::of(attributes::ExpertLoad{e.count}))[0];
   if (e.aux_coefficient != 0) {
     const attributes::ExpertShare share{e.count, e.per_token, sequence};
     const Value chosen = b.mark(b.emit(ops::expert_share, {choice}, Attributes::of(share))[0], Mark::statistic);
     const Value mean = b.emit(ops::sequence_mean, {scores}, Attributes::of(attributes::Extent{sequence}))[0];
-    context.auxiliary.push_back({b.emit(ops::balance_loss, {chosen, mean})[0], e.aux_coefficient});
+    report.balance = b.emit(ops::balance_loss, {chosen, mean})[0];
+    context.auxiliary.push_back({report.balance, e.aux_coefficient});
   }
-  if (e.z_coefficient != 0)
-    context.auxiliary.push_back(
-        {b.emit(ops::z_loss, {logits}, Attributes::of(attributes::Extent{sequence}))[0], e.z_coefficient});
+  if (e.z_coefficient != 0) {
+    report.z = b.emit(ops::z_loss, {logits}, Attributes::of(attributes::Extent{sequence}))[0];
+    context.auxiliary.push_back({report.z, e.z_coefficient});
+  }
+  context.reports.push_back(report);
+}
+
+/// Where a capacity drops choices, those that it keeps are told.
+void add_kept(BlockContext& context, Value counts) {
+  if (context.purpose == ModelPurpose::train && context.config.experts.capacity != 0)
+    context.reports.back().kept = context.builder.emit(ops::total, {counts})[0];
 }
 
 Routing route(BlockContext& context, Value x) {
@@ -82,9 +95,10 @@ ExpertMatrices expert_matrices(BlockContext& context) {
           make("experts.down", hidden, width, residual_deviation(context.config))};
 }
 
-/// What experts add to tokens in one round, and how many further rounds hold the rows that are left.
+/// What experts add to tokens in one round, how many further rounds hold the rows that are left, and how many rows this
+/// one has.
 struct Round {
-  Value sum, further;
+  Value sum, further, counts;
 };
 
 Round round_of_rows(BlockContext& context, Value x, const Routing& routing, const ExpertMatrices& matrices,
@@ -102,7 +116,7 @@ Round round_of_rows(BlockContext& context, Value x, const Routing& routing, cons
   // A token's weight multiplies before the last matrix, so that its gradient is formed where the expert is.
   const Value inner =
       b.emit(ops::row_scale, {b.swiglu(product(rows, matrices.gate), product(rows, matrices.up)), gates})[0];
-  return {b.emit(ops::put_rows, {product(inner, matrices.down), index, routing.choice})[0], plan[2]};
+  return {b.emit(ops::put_rows, {product(inner, matrices.down), index, routing.choice})[0], plan[2], counts};
 }
 
 /// Rows that do not fit into the first round follow in others, whose values backward makes again.
@@ -111,6 +125,7 @@ Value all_rounds(BlockContext& context, Value x, const Routing& routing) {
   const ExpertConfig& e = context.config.experts;
   const ExpertMatrices matrices = expert_matrices(context);
   const Round first = round_of_rows(context, x, routing, matrices, e.row_capacity());
+  add_kept(context, first.counts);
   if (!e.has_further_rounds()) return first.sum;
   b.repeat(b.emit(ops::expert_rounds, {first.further})[0]);
   const Round next = round_of_rows(context, x, routing, matrices, e.row_capacity());

@@ -70,7 +70,7 @@ ModelGraph build_model(const ModelConfig& config, const MicroBatch& micro_batch,
   ModelGraph model;
   Builder builder(model.graph, dtype);
   model.inputs = add_inputs(builder, micro_batch.sequence, micro_batch.batch, dtype);
-  blocks::BlockContext context{builder, config, model.inputs, purpose, model.auxiliary, model.gradients};
+  blocks::BlockContext context{builder, config, model.inputs, purpose, model.auxiliary, model.gradients, model.reports};
   const blocks::Embedded out = config.architecture == Architecture::llama ? llama_layers(context) : gpt_layers(context);
   blocks::head(context, out.x, out.table, micro_batch.head_pieces, model);
   return model;

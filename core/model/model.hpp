@@ -100,12 +100,21 @@ struct GivenGradient {
   Value parameter, value;
 };
 
+/// What a layer with experts did with a micro-batch: f64 values that are summed over those of a step.
+struct ExpertReport {
+  Value load;     ///< [experts]: the choices that went to each
+  Value kept;     ///< how many of them got a row; none where all do
+  Value balance;  ///< the auxiliary loss, a sum over sequences without coefficient; none where there is none
+  Value z;        ///< and the z-loss
+};
+
 struct ModelGraph {
   Graph graph;
   ModelInputs inputs;
   std::vector<Value> losses;             ///< f64 scalars, one per piece of the head: Σ mask · cross entropy
   std::vector<AuxiliaryLoss> auxiliary;  ///< of training only
   std::vector<GivenGradient> gradients;  ///< of training only
+  std::vector<ExpertReport> reports;     ///< the same, one per layer with experts
   Value logits;                          ///< [s, b, v], for generation; none otherwise
 };
 

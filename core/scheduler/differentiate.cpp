@@ -276,7 +276,7 @@ class Differentiator final : public GradientScope {
 
 }  // namespace
 
-std::int32_t add_scalar_accumulator(Placer& placer, Value like, const std::string& name) {
+std::int32_t add_accumulator(Placer& placer, Value like, const std::string& name) {
   Graph& graph = placer.graph();
   ValueInfo info;
   info.type = graph[like].type;

@@ -32,8 +32,8 @@ struct DirectGradient {
 /// makes, in order of first use in backward; parameters with `direct` gradients come after those.
 void differentiate(Placer& placer, const std::vector<LossRoot>& roots, const std::vector<DirectGradient>& direct = {});
 
-/// Makes an accumulator of a scalar that has the type and layout of `like`; its index.
-std::int32_t add_scalar_accumulator(Placer& placer, Value like, const std::string& name);
+/// Makes an accumulator that is nobody's gradient and has the type and layout of `like`; its index.
+std::int32_t add_accumulator(Placer& placer, Value like, const std::string& name);
 
 /// Marks `v` as added into an accumulator: by its producer where the op can and nobody else took the output, else by a
 /// node that is emitted in the placer's context. The layouts must be equal.

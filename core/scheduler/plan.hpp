@@ -201,6 +201,12 @@ struct Release {
   std::int64_t bytes = 0;
 };
 
+/// Where in the report of a step (Plan::loss) a layer with experts stands; -1: that is not told.
+struct ExpertPlaces {
+  std::int32_t layer = 0, experts = 0;
+  std::int32_t load = -1, kept = -1, balance = -1, z = -1;  ///< as in ExpertReport; `experts` numbers from `load` on
+};
+
 struct Plan {
   int rank = 0;
   std::vector<Operand> operands;
@@ -219,7 +225,8 @@ struct Plan {
   std::vector<Operand> inputs;  ///< what a micro-batch brings, in the order of the model's inputs
   std::vector<std::string> input_names;
   Operand loss, count, decision;  ///< f64: Σ token loss, valid tokens, [norm, factor, skip]; absent where not computed
-  Operand logits;                 ///< of a generating model; else absent
+  std::vector<ExpertPlaces> experts;  ///< of what stands behind Σ token loss, in training
+  Operand logits;                     ///< of a generating model; else absent
 };
 
 /// Where a place is for an action: in its copies, where there are several.

@@ -57,9 +57,9 @@ void reside(const Graph& graph, const Update& update, const Agenda& agenda, int 
   add_groups(agenda, micro_batches, lowering);
   lay_out_buckets(graph, update, lowering, plan);
   for (std::size_t a = 0; a < graph.accumulators.size(); ++a)
-    if (graph.accumulators[a].parameter < 0)
+    if (const Accumulator& total = graph.accumulators[a]; total.parameter < 0)
       lowering.fix_accumulator(static_cast<std::int32_t>(a),
-                               lowering.storage().reserve(Tag::state, size_of(DType::f64)));
+                               lowering.storage().reserve(Tag::state, lowering.local_bytes(total.total)));
   for (std::size_t v = 0; v < graph.values.size(); ++v)
     if (const Value state{static_cast<std::int32_t>(v)};
         graph[state].role == ValueRole::state && !lowering.is_fixed(state))

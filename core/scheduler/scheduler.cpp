@@ -11,6 +11,7 @@
 #include "core/scheduler/differentiate.hpp"
 #include "core/scheduler/expand.hpp"
 #include "core/scheduler/place.hpp"
+#include "core/scheduler/report.hpp"
 #include "core/scheduler/reside.hpp"
 #include "core/scheduler/update.hpp"
 
@@ -37,7 +38,7 @@ class Compiler {
       plan_.buckets =
           args_.buckets != nullptr ? *args_.buckets : make_buckets(placed_.graph, args_.mesh, args_.rank, 0);
     }
-    if (loss_total_) loss_ = add_loss_report(placer_, loss_total_);
+    if (!totals_.empty()) loss_ = add_report(placer_, totals_);
     lower();
     return {std::move(placed_.graph), std::move(plan_)};
   }
@@ -54,16 +55,30 @@ class Compiler {
     seed_ = add_seed(placer_, add_count(placer_, placed_.values.at(args_.model.inputs.mask)));
     for (Value loss : args_.model.losses) roots_.push_back({placed_.values.at(loss), seed_.gradient});
     add_auxiliary_roots();
-    const std::int32_t accumulator = add_scalar_accumulator(placer_, roots_[0].loss, "loss");
-    Accumulator& loss = placed_.graph.accumulators[static_cast<std::size_t>(accumulator)];
-    loss_total_ = loss.total;
-    for (const LossRoot& root : std::span(roots_).first(args_.model.losses.size())) {
-      placer_.context = *graph().producer(root.loss);
-      accumulate_into(placer_, root.loss, accumulator);
+    std::vector<Value> losses;
+    for (Value loss : args_.model.losses) losses.push_back(placed_.values.at(loss));
+    totals_.push_back(add_total(placer_, losses, "loss"));
+    add_expert_totals();
+  }
+
+  /// What layers with experts tell stands behind the loss.
+  void add_expert_totals() {
+    if (!args_.training) return;
+    std::int32_t next = 1;
+    for (const ExpertReport& report : args_.model.reports) {
+      const auto add = [&](Value part, const char* name) -> std::int32_t {
+        if (!part) return -1;
+        const Value placed = placed_.values.at(part);
+        totals_.push_back(add_total(placer_, {&placed, 1}, name));
+        const std::int32_t at = next;
+        next += static_cast<std::int32_t>(graph()[placed].type.shape.count());
+        return at;
+      };
+      const Value load = placed_.values.at(report.load);
+      plan_.experts.push_back({graph().producer(load)->layer, static_cast<std::int32_t>(graph()[load].type.shape[0]),
+                               add(report.load, "load"), add(report.kept, "kept"), add(report.balance, "balance"),
+                               add(report.z, "z")});
     }
-    if (args_.mesh.stages() > 1)  // the stages without the head hold zero
-      for (Layout* layout : {&loss.layout, &placed_.graph[loss_total_].layout})
-        layout->set_partial(AxisSet::of(args_.mesh.find("pp")), Merge::sum);
   }
 
   /// Auxiliary losses are means over the sequences of the global batch.
@@ -139,7 +154,8 @@ class Compiler {
   Lowering lowering_;
   std::vector<LossRoot> roots_;
   Seed seed_;
-  Value loss_total_, loss_, logits_;
+  std::vector<Value> totals_;
+  Value loss_, logits_;
   Update update_;
 };
 

@@ -42,7 +42,7 @@ Value squared_norm(Placer& placer, Value gradient) {
 Value add_count(Placer& placer, Value mask) {
   placer.context = {Phase::count};
   const Value sum = one(placer, ops::total, {mask});
-  const std::int32_t accumulator = add_scalar_accumulator(placer, sum, "count");
+  const std::int32_t accumulator = add_accumulator(placer, sum, "count");
   accumulate_into(placer, sum, accumulator);
   return placer.graph().accumulators[static_cast<std::size_t>(accumulator)].total;
 }
@@ -51,11 +51,6 @@ Seed add_seed(Placer& placer, Value count) {
   placer.context = {Phase::seed};
   const Value whole = placer.convert(count, Layout{});
   return {whole, one(placer, ops::loss_seed, {whole})};
-}
-
-Value add_loss_report(Placer& placer, Value loss_total) {
-  placer.context = {Phase::update, k_head};
-  return placer.convert(loss_total, Layout{});
 }
 
 Update add_update(Placer& placer, const std::vector<Bucket>& buckets, GradientRest rest, const Optimizer& optimizer,

@@ -39,7 +39,4 @@ struct Update {
 Update add_update(Placer& placer, const std::vector<Bucket>& buckets, GradientRest rest, const Optimizer& optimizer,
                   double clip);
 
-/// The accumulated loss, whole on every rank.
-Value add_loss_report(Placer& placer, Value loss_total);
-
 }  // namespace tessera

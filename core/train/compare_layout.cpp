@@ -62,6 +62,12 @@ double difference_in(const TensorPart& part, std::int64_t first, const std::vect
   return difference;
 }
 
+/// Auxiliary losses by value; loads are compared by what they lead to.
+bool agree(const ExpertOutcome& actual, const ExpertOutcome& expected, double tolerance) {
+  return relative_difference(actual.auxiliary_loss, expected.auxiliary_loss) <= tolerance &&
+         relative_difference(actual.z_loss, expected.z_loss) <= tolerance;
+}
+
 using Parts = std::map<std::string, TensorPart>;
 
 /// Parts by "group of name": an order that is the same on all ranks.
@@ -83,13 +89,16 @@ class Comparer {
   void add_step(const StepOutcome& actual) {
     const std::size_t s = result.steps.size();
     StepOutcome expected = reference_ != nullptr ? reference_->steps.at(s) : StepOutcome{};
-    std::array<double, 3> words{expected.loss, static_cast<double>(expected.tokens), expected.gradient_norm};
-    broadcast_from(world_, 0, {words.data(), 3, DType::f64});
-    expected = {words[0], static_cast<std::int64_t>(words[1]), words[2], false};
+    const ExpertOutcome& e = expected.experts;
+    std::array<double, 5> words{expected.loss, static_cast<double>(expected.tokens), expected.gradient_norm,
+                                e.auxiliary_loss, e.z_loss};
+    broadcast_from(world_, 0, {words.data(), std::ssize(words), DType::f64});
+    expected = {words[0], static_cast<std::int64_t>(words[1]), words[2], false, {words[3], words[4]}};
     const ParityTolerance& t = result.tolerance;
     const double of_norm = s == 0 ? t.first_norm : t.later_norm;
     const bool agrees = !actual.skipped && actual.tokens == expected.tokens &&
                         relative_difference(actual.loss, expected.loss) <= t.loss &&
+                        agree(actual.experts, expected.experts, t.loss) &&
                         relative_difference(actual.gradient_norm, expected.gradient_norm) <= of_norm;
     result.steps.push_back({actual, expected, agrees});
   }

@@ -86,7 +86,18 @@ StepOutcome Engine::step(BatchSource& source, std::int64_t first_sample, const S
   training_executor_->run(inputs);
   const double tokens = scalar(training_.plan.count);
   return {tokens > 0 ? scalar(training_.plan.loss) / tokens : 0, static_cast<std::int64_t>(tokens),
-          scalar(training_.plan.decision), scalar(training_.plan.decision, 2) != 0};
+          scalar(training_.plan.decision), scalar(training_.plan.decision, 2) != 0,
+          expert_outcome(expert_report(), args_.model.experts)};
+}
+
+ExpertStepReport Engine::expert_report() const {
+  const Operand& report = training_.plan.loss;
+  return {training_.plan.experts, reinterpret_cast<const double*>(arena_->at(report.at)),
+          static_cast<double>(args_.global_batch)};
+}
+
+std::vector<ExpertLayerOutcome> Engine::expert_layers() const {
+  return tessera::expert_layers(expert_report());
 }
 
 EvaluationOutcome Engine::evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples) {

@@ -16,6 +16,7 @@
 #include "core/model/model.hpp"
 #include "core/scheduler/executor.hpp"
 #include "core/train/batch_source.hpp"
+#include "core/train/expert_outcome.hpp"
 #include "core/train/step_plans.hpp"
 #include "core/train/tensor_part.hpp"
 
@@ -53,6 +54,7 @@ struct StepOutcome {
   std::int64_t tokens = 0;   ///< valid ones
   double gradient_norm = 0;  ///< before clipping
   bool skipped = false;      ///< the gradient was not finite: weights and states are as before
+  ExpertOutcome experts = {};  ///< all 0 without experts
   friend bool operator==(const StepOutcome&, const StepOutcome&) = default;
 };
 
@@ -84,6 +86,9 @@ class Engine {
   /// One update with the samples [first_sample, first_sample + global_batch) of the source. Collective.
   StepOutcome step(BatchSource& source, std::int64_t first_sample, const StepSettings& settings);
 
+  /// What the last step did in each layer with experts; equal on all ranks.
+  std::vector<ExpertLayerOutcome> expert_layers() const;
+
   /// The mean token loss of `samples` samples, each once. Changes nothing of training. Collective. `give_up` is asked
   /// between micro-batches, with the same answer on all ranks: yes ends the evaluation without an outcome.
   EvaluationOutcome evaluate(BatchSource& source, std::int64_t first_sample, std::int64_t samples);
@@ -104,6 +109,7 @@ class Engine {
   void fill(const Plan& plan, BatchView view, BatchSource& source, std::int64_t first_sample, std::int64_t samples,
             std::int64_t micro_batch);
   double scalar(const Operand& operand, std::int64_t index = 0) const;
+  ExpertStepReport expert_report() const;
   void set_initial_weights();
 
   EngineArgs args_;

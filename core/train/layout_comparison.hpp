@@ -36,7 +36,7 @@ ParityTolerance parity_tolerance(DType dtype);
 double relative_difference(double actual, double expected);
 
 struct StepComparison {
-  StepOutcome actual, expected;
+  StepOutcome actual, expected;  ///< of experts only the auxiliary losses are expected
   bool agrees = false;
 };
 

@@ -26,6 +26,13 @@ std::string mfu_text(double mfu) {
   return std::isfinite(mfu) ? fmt::format("{:.2f}%", 100 * mfu) : std::string("unknown");
 }
 
+std::string experts_text(const StepRecord& record) {
+  if (record.expert_layers.empty()) return {};
+  std::string text = fmt::format(" expert imbalance: {:.3f} |", record.experts.imbalance);
+  if (record.experts.dropped_share > 0) text += fmt::format(" dropped: {:.3f}% |", 100 * record.experts.dropped_share);
+  return text;
+}
+
 }  // namespace
 
 std::string console_line(const StepRecord& record, const ConsoleContext& context) {
@@ -35,11 +42,12 @@ std::string console_line(const StepRecord& record, const ConsoleContext& context
       " | throughput per GPU (TFLOP/s/GPU): {} | learning rate: {:.6E} | global batch size: {:5d} | lm loss: {}"
       " | loss scale: {:.1f} | grad norm: {:.3f} | number of skipped iterations: {:3d} | number of nan iterations: "
       "{:3d}"
-      " | tokens-per-second-per-gpu: {} | MFU ({}): {} |",
+      " | tokens-per-second-per-gpu: {} | MFU ({}): {} |{}",
       record.step, context.total_steps, record.consumed_samples, record.step_seconds * 1e3, plain(record.model_tflops),
       record.learning_rate, context.global_batch, scientific(record.loss), record.loss_scale,
       std::fabs(record.grad_norm), context.skipped_steps, context.skipped_steps,
-      plain(record.tokens_per_second / context.devices), k_flops_convention, mfu_text(record.mfu));
+      plain(record.tokens_per_second / context.devices), k_flops_convention, mfu_text(record.mfu),
+      experts_text(record));
 }
 
 std::string evaluation_line(std::int64_t step, double loss) {

@@ -8,6 +8,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
+
+#include "core/train/expert_outcome.hpp"
 
 namespace tessera {
 
@@ -29,10 +32,13 @@ struct StepRecord {
   double mfu = 0;                ///< a share of 1; NaN when the peak of the device is unknown
   double hfu = 0;
   std::int64_t peak_bytes = 0;  ///< of the rank that needs most
+  ExpertOutcome experts;
+  std::vector<ExpertLayerOutcome> expert_layers;  ///< empty: the model has no experts
 };
 
 /// Calls visit(name, value) for each field but `step`, which writers put first in their own way, in the order and with
-/// the names of metrics.jsonl. Types: std::int64_t, double, bool, std::uint64_t (sample_digest).
+/// the names of metrics.jsonl. Types: std::int64_t, double, bool, std::uint64_t (sample_digest), and the outcomes of
+/// layers. What is told of experts is there only where the model has some.
 template <class Visit>
 void for_each_metric(const StepRecord& record, Visit&& visit) {
   visit("loss", record.loss);
@@ -50,6 +56,12 @@ void for_each_metric(const StepRecord& record, Visit&& visit) {
   visit("mfu", record.mfu);
   visit("hfu", record.hfu);
   visit("peak_bytes", record.peak_bytes);
+  if (record.expert_layers.empty()) return;
+  visit("aux_loss", record.experts.auxiliary_loss);
+  visit("z_loss", record.experts.z_loss);
+  visit("imbalance", record.experts.imbalance);
+  visit("dropped_share", record.experts.dropped_share);
+  visit("experts", record.expert_layers);
 }
 
 /// What a console line says beyond the record.
@@ -63,7 +75,8 @@ struct ConsoleContext {
 /// One line without a line end, in the form of Megatron-LM's log, so that programs that read that also read this:
 /// " iteration        1/     100 | consumed samples: … | elapsed time per iteration (ms): … | …". `learning rate` and
 /// `loss scale` are those of the step that is reported. Megatron's names come first, then tokens-per-second-per-gpu
-/// (per device, whatever it is) and MFU.
+/// (per device, whatever it is) and MFU; and where the model has experts, how unevenly the worst layer loads them, and
+/// what share of choices was dropped, if any was.
 std::string console_line(const StepRecord& record, const ConsoleContext& context);
 
 /// " validation loss at iteration 100 | lm loss value: … | lm loss PPL: … | ", after an evaluation. `loss` in nats.

@@ -68,6 +68,8 @@ class Loop {
     record.valid_tokens = outcome.tokens;
     record.grad_norm = outcome.gradient_norm;
     record.skipped = outcome.skipped;
+    record.experts = outcome.experts;
+    record.expert_layers = args_.engine.expert_layers();
     record.consumed_samples = progress_.consumed_samples;
     record.consumed_tokens = progress_.consumed_tokens;
     record.peak_bytes = args_.engine.memory().total();

@@ -90,6 +90,12 @@ MetricsWriter& MetricsWriter::field(std::string_view text, std::string_view valu
   return *this;
 }
 
+MetricsWriter& MetricsWriter::json(std::string_view text, std::string_view value) {
+  name(text);
+  line_.append(value);
+  return *this;
+}
+
 MetricsWriter& MetricsWriter::flag(std::string_view text, bool value) {
   name(text);
   line_.append(value ? "true" : "false");

@@ -31,6 +31,8 @@ class MetricsWriter {
   MetricsWriter& field(std::string_view name, double value);
   MetricsWriter& field(std::string_view name, std::int64_t value);
   MetricsWriter& field(std::string_view name, std::string_view value);
+  /// A value that is JSON already.
+  MetricsWriter& json(std::string_view name, std::string_view value);
   MetricsWriter& flag(std::string_view name, bool value);
 
   /// Writes the line. Throws Error{io}; the next line then begins on a line of its own, whatever came of this one.

@@ -5,10 +5,35 @@
 #include <fmt/format.h>
 
 #include <array>
+#include <string>
 #include <string_view>
+
+#include "io/log/json_text.hpp"
 
 namespace tessera::io {
 namespace {
+
+/// "[a, b]" of what `json` makes of each.
+template <class Elements, class Json>
+std::string list_of(const Elements& elements, const Json& json) {
+  std::string text = "[";
+  for (const auto& element : elements) text.append(text.size() > 1 ? ", " : "").append(json(element));
+  return text + "]";
+}
+
+std::string number(double value) {
+  std::string text;
+  append_json(text, value);
+  return text;
+}
+
+std::string json_of(const ExpertLayerOutcome& layer) {
+  return fmt::format(
+      "{{\"layer\": {}, \"load\": {}, \"imbalance\": {}, \"dropped_share\": {}, \"unscaled_aux_loss\": {}, "
+      "\"unscaled_z_loss\": {}}}",
+      layer.layer, list_of(layer.load, [](std::int64_t load) { return std::to_string(load); }),
+      number(imbalance(layer)), number(dropped_share(layer)), number(layer.balance_loss), number(layer.z_loss));
+}
 
 struct Fields {
   MetricsWriter& metrics;
@@ -20,6 +45,9 @@ struct Fields {
     std::array<char, 16> digits;
     fmt::format_to_n(digits.data(), digits.size(), "{:016x}", digest);
     metrics.field(name, std::string_view(digits.data(), digits.size()));
+  }
+  void operator()(std::string_view name, const std::vector<ExpertLayerOutcome>& layers) const {
+    metrics.json(name, list_of(layers, json_of));
   }
 };
 

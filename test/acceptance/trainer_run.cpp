@@ -74,6 +74,12 @@ std::uint64_t bits(std::int64_t value) {
 std::uint64_t bits(bool value) {
   return value ? 1 : 0;
 }
+std::uint64_t bits(const std::vector<ExpertLayerOutcome>& layers) {
+  std::uint64_t sum = 0;
+  for (const ExpertLayerOutcome& layer : layers)
+    for (const std::int64_t load : layer.load) sum = sum * 31 + bits(load);
+  return sum;
+}
 
 Line line_of(const StepRecord& record) {
   static const std::set<std::string> times{"step_seconds", "tokens_per_second", "model_tflops", "mfu", "hfu"};

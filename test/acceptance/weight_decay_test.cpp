@@ -67,7 +67,7 @@ Weights step_without_gradient(const Case& c) {
       weights.before.add(engine.tensors(), "model");
     }
     const StepOutcome outcome = engine.step(source, 0, {1, k_rate});
-    EXPECT_EQ(outcome, (StepOutcome{0, 0, 0, false}));
+    EXPECT_EQ(outcome, StepOutcome());
     const std::lock_guard lock(mutex);
     weights.after.add(engine.tensors(), "model");
     for (const TensorPart& part : engine.tensors()) weights.fields[part.parameter->name()] = part.parameter->field;

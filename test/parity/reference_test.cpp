@@ -144,6 +144,9 @@ TEST_P(ReferenceTest, TenStepsEqualPyTorch) {
       const double norm_tolerance = c.dtype == DType::f64 ? 1e-9 : step == 1 ? 1e-5 : 1e-4;
       EXPECT_NEAR(outcome.loss, loss, loss_tolerance * loss) << "step " << step;
       EXPECT_NEAR(outcome.gradient_norm, norm, norm_tolerance * norm) << "step " << step;
+      const double auxiliary =
+          series.contains("auxiliary") ? run.model.experts.aux_coefficient * series["auxiliary"][s].get<double>() : 0;
+      EXPECT_NEAR(outcome.experts.auxiliary_loss, auxiliary, loss_tolerance * auxiliary) << "step " << step;
       EXPECT_EQ(outcome.tokens, figures()["valid_tokens"][s].get<std::int64_t>());
       if (step == 1) gradients.add(engine.gradients(), "gradient");
     }

@@ -110,6 +110,7 @@ TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layo
   std::mutex mutex;
   run_training(run, [&](Engine& engine, int) {
     set_reference_weights(engine);
+    if (shape.change) shape.change(engine);
     RandomSource source(shape.data_seed, shape.model.vocab, shape.model.sequence);
     std::vector<StepOutcome> steps;
     for (int step = 1; step <= shape.steps; ++step) {
@@ -117,13 +118,16 @@ TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layo
       const std::lock_guard lock(mutex);
       if (step == 1) result.gradients.add(engine.gradients(), "gradient");
     }
+    const std::vector<ExpertLayerOutcome> experts = engine.expert_layers();
     const EvaluationOutcome evaluation = engine.evaluate(source, 0, shape.global_batch + 1);
     const std::lock_guard lock(mutex);
     if (result.steps.empty()) {
       result.steps = steps;
+      result.experts = experts;
       result.evaluation = evaluation;
     }
-    result.ranks_agree = result.ranks_agree && result.steps == steps && result.evaluation == evaluation;
+    result.ranks_agree =
+        result.ranks_agree && result.steps == steps && result.experts == experts && result.evaluation == evaluation;
     result.weights.add(engine.tensors(), "model");
   });
   return result;
@@ -142,6 +146,13 @@ std::string router_difference(const Gathered& actual, const Gathered& expected) 
   return text;
 }
 
+/// By layer.
+std::vector<std::pair<int, std::vector<std::int64_t>>> loads_of(const TrainingResult& result) {
+  std::vector<std::pair<int, std::vector<std::int64_t>>> loads;
+  for (const ExpertLayerOutcome& layer : result.experts) loads.emplace_back(layer.layer, layer.load);
+  return loads;
+}
+
 }  // namespace
 
 std::string difference(const TrainingResult& actual, const TrainingResult& expected) {
@@ -158,7 +169,13 @@ std::string difference(const TrainingResult& actual, const TrainingResult& expec
     compare(fmt::format("loss of step {}", s + 1), actual.steps[s].loss, expected.steps[s].loss);
     compare(fmt::format("norm of step {}", s + 1), actual.steps[s].gradient_norm, expected.steps[s].gradient_norm);
     if (actual.steps[s].tokens != expected.steps[s].tokens) text += fmt::format("tokens of step {}\n", s + 1);
+    const ExpertOutcome &a = actual.steps[s].experts, &e = expected.steps[s].experts;
+    compare(fmt::format("auxiliary loss of step {}", s + 1), a.auxiliary_loss, e.auxiliary_loss);
+    compare(fmt::format("z-loss of step {}", s + 1), a.z_loss, e.z_loss);
+    if (a.imbalance != e.imbalance)
+      text += fmt::format("imbalance of step {}: {:.17g}, expected {:.17g}\n", s + 1, a.imbalance, e.imbalance);
   }
+  if (loads_of(actual) != loads_of(expected)) text += "loads of experts in the last step\n";
   compare("evaluation", actual.evaluation.loss, expected.evaluation.loss);
   if (actual.gradients.tensors.size() != expected.gradients.tensors.size()) return text + "other tensors\n";
   for (const auto& [name, values] : expected.gradients.tensors) {

@@ -7,6 +7,7 @@
 // Must not know: what is compared with what.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -51,22 +52,24 @@ struct TrainingShape {
   double clip = 0;
   std::uint64_t data_seed = 1;
   int steps = 1;
+  std::function<void(Engine&)> change = {};  ///< of the weights that the reference formulas give; none: nothing
 };
 
 struct TrainingResult {
   std::vector<StepOutcome> steps;
-  EvaluationOutcome evaluation;  ///< of one sample more than a step's
-  Gathered gradients;            ///< of step 1
-  Gathered weights;              ///< after the last
-  bool ranks_agree = true;       ///< all ranks report the same outcomes
+  std::vector<ExpertLayerOutcome> experts;  ///< of the last step
+  EvaluationOutcome evaluation;             ///< of one sample more than a step's
+  Gathered gradients;                       ///< of step 1
+  Gathered weights;                         ///< after the last
+  bool ranks_agree = true;                  ///< all ranks report the same outcomes
 };
 
 /// Trains from weights that are a function of their names. Throws Error{configuration} when the layout is impossible.
 TrainingResult train_layout(const TrainingShape& shape, const LayoutChoice& layout);
 
-/// What differs by more than the PARITY tolerances of fp64 (loss and norm relative 1e-10, every gradient 1e-10 of its
-/// largest entry + 1e-13 of the norm), or of the routers' biases after the last step by anything; empty when nothing
-/// does.
+/// What differs by more than the PARITY tolerances of fp64 (loss, auxiliary losses and norm relative 1e-10, every
+/// gradient 1e-10 of its largest entry + 1e-13 of the norm), or of the loads of experts and of the routers' biases after
+/// the last step by anything; empty when nothing does.
 std::string difference(const TrainingResult& actual, const TrainingResult& expected);
 
 }  // namespace tessera::testing_support

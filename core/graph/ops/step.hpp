@@ -10,7 +10,8 @@
 
 namespace tessera::ops {
 
-extern const Op total;        ///< x .. -> scalar f64, the sum of all elements
+extern const Op total;        ///< x .. (floating or i32) -> scalar f64, the sum of all elements
+extern const Op pack;         ///< x.., y.., … f64 -> f64 [n], their elements one behind the other
 extern const Op loss_seed;    ///< count scalar f64 -> loss scale ÷ count; 0 for a count of 0
 extern const Op sum_squares;  ///< x pn -> scalar f64
 extern const Op

@@ -163,6 +163,8 @@ void add_loss_cases(std::vector<OpCase>& cases, const TokenExtents& e) {
 
 void add_step_cases(std::vector<OpCase>& cases, const TokenExtents& e) {
   cases.push_back(make_case(ops::total, {floats(e.tokens())}));
+  cases.push_back(make_case(ops::total, {integers(e.tokens(), 5)}));
+  cases.push_back(make_case(ops::pack, {floats({e.o}), floats({}), floats({2, e.b})}));
   cases.push_back(make_case(ops::sum_squares, {floats({e.s, e.o})}));
   cases.push_back(make_case(ops::loss_seed, {positive({})}));
   cases.push_back(make_case(ops::step_decision, {positive({})}, Attributes::of(attributes::Clip{0.1})));

@@ -90,6 +90,7 @@ TEST(OpPowerTest, EveryPartialOutputIsNeeded) {
                                                          {"masked_sum", "0"},
                                                          {"merge_heads", "0"},
                                                          {"normalise_grad", "0"},
+                                                         {"pack", "0"},
                                                          {"rms_norm_grad", "01"},
                                                          {"rope", "0"},
                                                          {"row_dot", "0"},

@@ -18,6 +18,20 @@ TEST_P(Total, AddsAndAccumulates) {
   EXPECT_EQ(results_of(run)[0][0], 14);
 }
 
+TEST(StepScalars, WholeNumbersAreAddedToo) {
+  const KernelRun run{"total", DType::f64, {{DType::i32, {2, 2}, {7, 0, 3, 1}}}, {{DType::f64, {}}}};
+  EXPECT_EQ(results_of(run)[0][0], 11);
+}
+
+TEST(StepScalars, AReportIsOneBehindTheOther) {
+  const KernelRun run{
+      "pack",
+      DType::f64,
+      {{DType::f64, {}, {5}}, {DType::f64, {3}, {1, 2, 3}}, {DType::f64, {0}, {}}, {DType::f64, {1, 2}, {8, 9}}},
+      {{DType::f64, {6}}}};
+  EXPECT_EQ(results_of(run)[0], (Values{5, 1, 2, 3, 8, 9}));
+}
+
 TEST(StepScalars, SeedIsTheScaleOverTheCount) {
   KernelRun run{"loss_seed", DType::f64, {{DType::f64, {}, {8}}}, {{DType::f64, {}}}, {}, 0, {.loss_scale = 1024}};
   EXPECT_EQ(results_of(run)[0][0], 128);

@@ -74,6 +74,26 @@ TEST(MetricsWriterTest, ALineHasAllFieldsOfAStep) {
             "\"model_tflops\": 0, \"mfu\": null, \"hfu\": 0, \"peak_bytes\": 0}\n");
 }
 
+TEST(MetricsWriterTest, ALineTellsOfExperts) {
+  const TemporaryFolder folder;
+  StepRecord record;
+  record.step = 1;
+  record.experts = {0.02, 0.5, 1.5, 0.25};
+  record.expert_layers = {{1, {3, 1}, 1, 1.25, 0.5}, {3, {2, 2}}};
+  MetricsWriter writer(folder / "metrics.jsonl", 1);
+  write_step(writer, record);
+  const auto json = nlohmann::json::parse(slurp(folder / "metrics.jsonl"));
+  EXPECT_EQ(json.at("aux_loss"), 0.02);
+  EXPECT_EQ(json.at("z_loss"), 0.5);
+  EXPECT_EQ(json.at("imbalance"), 1.5);
+  EXPECT_EQ(json.at("dropped_share"), 0.25);
+  EXPECT_EQ(json.at("experts"),
+            nlohmann::json::parse(R"([{"layer": 1, "load": [3, 1], "imbalance": 1.5, "dropped_share": 0.25,
+                                       "unscaled_aux_loss": 1.25, "unscaled_z_loss": 0.5},
+                                      {"layer": 3, "load": [2, 2], "imbalance": 1, "dropped_share": 0,
+                                       "unscaled_aux_loss": 0, "unscaled_z_loss": 0}])"));
+}
+
 TEST(MetricsWriterTest, AResumedRunReplacesTheLaterSteps) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "metrics.jsonl";

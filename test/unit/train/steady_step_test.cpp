@@ -12,6 +12,7 @@
 #include "core/host/host_device.hpp"
 #include "modules/optimizer/adamw/adamw.hpp"
 #include "modules/strategy/data_parallel/data_parallel.hpp"
+#include "modules/strategy/expert_parallel/expert_parallel.hpp"
 #include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 #include "steady_steps.hpp"
 #include "test/support/context_strategies.hpp"
@@ -94,6 +95,19 @@ TEST(SteadyStep, OfTensorRanksAllocatesNothing) {
     run.axes = {{"tp", "tp", 4}};
     tensor.factor(run.axes);
     run.strategies = {&tensor};
+    expect_none(run);
+  }
+}
+
+TEST(SteadyStep, OfExpertsAllocatesNothing) {
+  for (const int ranks : {1, 2}) {
+    auto run = busy_case(Architecture::llama, DType::f32);
+    run.model.biases = false;
+    run.model.experts = {.count = 4, .z_coefficient = 1e-3, .capacity = 1.25};
+    const ExpertParallel expert(ranks);
+    run.axes = {{"dp", "dp", ranks}};
+    expert.factor(run.axes);
+    if (ranks > 1) run.strategies = {&expert};
     expect_none(run);
   }
 }

@@ -11,6 +11,7 @@ namespace tessera {
 namespace {
 
 using testing::ElementsAre;
+using testing::EndsWith;
 using testing::HasSubstr;
 
 StepRecord example() {
@@ -72,6 +73,20 @@ TEST(StepRecord, FieldsHaveTheirNamesAndOrder) {
   EXPECT_THAT(names, ElementsAre("loss", "valid_tokens", "grad_norm", "lr", "loss_scale", "skipped", "consumed_samples",
                                  "consumed_tokens", "sample_digest", "step_seconds", "tokens_per_second",
                                  "model_tflops", "mfu", "hfu", "peak_bytes"));
+}
+
+TEST(StepRecord, ExpertsAreToldWhereThereAreSome) {
+  StepRecord record = example();
+  record.experts = {0.01, 0, 1.5, 0};
+  record.expert_layers = {{0, {3, 1}}};
+  std::vector<std::string> names;
+  for_each_metric(record, [&](const char* name, const auto&) { names.emplace_back(name); });
+  ASSERT_EQ(names.size(), 20U);
+  EXPECT_THAT(std::vector(names.begin() + 15, names.end()),
+              ElementsAre("aux_loss", "z_loss", "imbalance", "dropped_share", "experts"));
+  EXPECT_THAT(console_line(record, k_context), EndsWith("34.51% | expert imbalance: 1.500 |"));
+  record.experts.dropped_share = 0.125;
+  EXPECT_THAT(console_line(record, k_context), EndsWith(" | expert imbalance: 1.500 | dropped: 12.500% |"));
 }
 
 TEST(StepRecord, AnEvaluationHasItsLine) {
