@@ -94,6 +94,17 @@ TEST(AcceptanceB17, EachLogicalParameterCountsOnce) {
   }
 }
 
+/// An expert's gradient is whole where the expert is: nobody counts it again.
+TEST(AcceptanceB17, EachExpertCountsOnce) {
+  const OneStep one = step_of(tiny_mixture(), DType::f64, {}, 0.5);
+  for (const ParallelLayout& layout : expert_layouts()) {
+    const OneStep other = step_of(tiny_mixture(), DType::f64, layout, 0.5);
+    EXPECT_NEAR(other.norm, one.norm, 1e-10 * one.norm) << layout;
+    EXPECT_NEAR(norm_of(other.gradient), other.norm, 1e-10 * one.norm) << layout;
+    EXPECT_NEAR(distance(other.before, other.after), 0.5 * other.norm / (other.norm + 1e-6), 1e-9) << layout;
+  }
+}
+
 /// The step is min(norm, clip) long, and the norm that is reported is that before clipping.
 TEST(AcceptanceB17, ClippingScalesToTheThreshold) {
   for (const ModelConfig& model : models())

@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  runs of tensor, context, data and pipeline parallelism and their products, with the modules that they need.
+// For:  runs of tensor, context, data, pipeline and expert parallelism and their products, with the modules that they
+//       need.
 // Used: acceptance and parity tests.
 // Must not know: which case is tested.
 #pragma once
@@ -12,6 +13,7 @@
 #include <vector>
 
 #include "modules/strategy/data_parallel/data_parallel.hpp"
+#include "modules/strategy/expert_parallel/expert_parallel.hpp"
 #include "modules/strategy/tensor_parallel/tensor_parallel.hpp"
 #include "test/support/context_strategies.hpp"
 #include "test/support/thread_training.hpp"
@@ -32,11 +34,15 @@ struct ParallelLayout {
   int context = 1;
   std::string attention = "ring";  ///< of context-parallel ranks: X of the module context_X
   Zigzag zigzag = Zigzag::where_possible;
+  int expert = 1;  ///< ranks that share the experts
 };
 
 /// "tp4_sequence_dp2_pp2_gpipe", "tp1_cp2_ring_zigzag"
 std::string name_of(const ParallelLayout& layout);
 std::ostream& operator<<(std::ostream& out, const ParallelLayout& layout);
+
+/// Experts on 1, 2 and 4 of four ranks of each kind, and on eight ranks of several.
+std::vector<ParallelLayout> expert_layouts();
 
 /// Owns the strategies that its case points to.
 class ParallelRun {
@@ -52,6 +58,7 @@ class ParallelRun {
   DataParallel data_{1 << 14};
   TensorParallel tensor_;
   std::unique_ptr<Strategy> context_;
+  ExpertParallel expert_;
 };
 
 }  // namespace tessera::acceptance

@@ -80,6 +80,22 @@ TEST(AcceptanceB55, InitialWeightsAreEqualOnEveryParallelLayout) {
   }
 }
 
+/// A rank has its experts' part of the one-rank weights, and no expert begins as another does.
+TEST(AcceptanceB55, InitialExpertsAreEqualOnEveryLayout) {
+  const ModelConfig model = tiny_mixture();
+  const Gathered one = initial_weights(case_of(model, DType::f32, 1, 8));
+  for (const ParallelLayout& layout : expert_layouts())
+    EXPECT_EQ(initial_weights(ParallelRun(model, DType::f32, layout, k_sgd).training).tensors, one.tensors) << layout;
+  std::set<std::vector<double>> experts;
+  for (std::int64_t layer = 0; layer < model.layers; ++layer) {
+    const std::vector<double>& all = one.tensors.at("layers." + std::to_string(layer) + ".experts.gate");
+    const auto size = static_cast<std::ptrdiff_t>(all.size()) / model.experts.count;
+    for (std::int64_t e = 0; e < model.experts.count; ++e)
+      experts.emplace(all.begin() + e * size, all.begin() + (e + 1) * size);
+  }
+  EXPECT_EQ(experts.size(), static_cast<std::size_t>(model.layers * model.experts.count));
+}
+
 /// Ranks that hold the same tokens drop the same of them, those that hold others the same as one rank.
 TEST(AcceptanceB55, RanksThatShareTheModelDropTheSame) {
   for (ModelConfig model : {tiny_dense(), tiny_gpt()}) {
@@ -88,6 +104,14 @@ TEST(AcceptanceB55, RanksThatShareTheModelDropTheSame) {
     for (const ParallelLayout& layout : k_layouts)
       expect_parity(train_steps(ParallelRun(model, DType::f64, layout, k_sgd).training, 2, unequal), one, DType::f64);
   }
+}
+
+TEST(AcceptanceB55, RanksThatShareExpertsDropTheSame) {
+  ModelConfig model = tiny_mixture();
+  model.dropout = 0.5;
+  const StepLog one = train_steps(case_of(model, DType::f64, 1, 8), 2, unequal);
+  for (const ParallelLayout& layout : expert_layouts())
+    expect_parity(train_steps(ParallelRun(model, DType::f64, layout, k_sgd).training, 2, unequal), one, DType::f64);
 }
 
 TEST(AcceptanceB55, CutsOfABatchDropTheSame) {

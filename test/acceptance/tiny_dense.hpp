@@ -18,6 +18,7 @@ namespace tessera::acceptance {
 using testing_support::tiniest;
 using testing_support::tiny_dense;
 using testing_support::tiny_gpt;
+using testing_support::tiny_mixture;
 
 /// Random tokens. `g` is the number of a sample in the stream, `c` which data it is.
 class TokenSource final : public BatchSource {

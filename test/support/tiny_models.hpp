@@ -16,6 +16,13 @@ inline ModelConfig tiny_dense() {
   return {.layers = 4, .hidden = 64, .heads = 4, .kv_heads = 2, .ffn = 176, .vocab = 131, .sequence = 32};
 }
 
+/// The tiny mixture of the acceptance cases: that model with four experts in each layer, of which a token sees two.
+inline ModelConfig tiny_mixture() {
+  ModelConfig model = tiny_dense();
+  model.experts = {.count = 4, .per_token = 2, .ffn = 96, .aux_coefficient = 1e-2};
+  return model;
+}
+
 /// A GPT of that size: biases everywhere, layer norms, a tied table.
 inline ModelConfig tiny_gpt() {
   ModelConfig model = tiny_dense();
