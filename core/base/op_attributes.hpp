@@ -119,6 +119,11 @@ struct Clip {
   double norm = 0;
 };
 
+/// pack_rows, unpack_rows: the dim of blocks, 0 or 1, along which they change slowest.
+struct RowBlocks {
+  std::int64_t outer_dim = 0;
+};
+
 /// copy_part: `length` indices of `dim`, from index `from` of the input to index `to` of the output.
 struct CopyPart {
   std::int64_t dim = 0;

@@ -110,9 +110,11 @@ struct ValueInfo {
   ValueRole role = ValueRole::activation;
   Mark mark = Mark::none;
   std::string name;
-  std::int32_t producer = -1;     ///< node
-  Value source;                   ///< the value that this one is another layout of
-  bool differentiable = false;    ///< a gradient flows through it
+  std::int32_t producer = -1;   ///< node
+  Value source;                 ///< the value that this one is another layout of
+  Value counts = {};            ///< i32 by the first two dims: how many indices of dim 2 are used, the first ones; what
+                                ///< the others hold means nothing. None: all are used
+  bool differentiable = false;  ///< a gradient flows through it
   std::int32_t accumulator = -1;  ///< index in Graph::accumulators that this value is added into; -1: none
 };
 

@@ -86,7 +86,8 @@ struct Op {
   std::string_view optional = {};        ///< inputs by digit that may be absent
   std::string_view free = {};            ///< output labels found in no input, which a hint may split
   std::string_view accumulates = {};     ///< outputs by digit that the kernel can add into (parameter gradients)
-  std::string_view mutates = {};         ///< inputs by digit that the kernel writes (optimizers)
+  std::int8_t counts = -1;        ///< output that says how many indices of dim 2 of output 0 are used; -1: all are
+  std::string_view mutates = {};  ///< inputs by digit that the kernel writes (optimizers)
   Memory memory = Memory::own;
   TypeRule type = nullptr;          ///< null: by labels
   LayoutRule layout = nullptr;      ///< null: by labels

@@ -35,6 +35,7 @@ std::span<const KernelEntry> linear_kernels();
 std::span<const KernelEntry> lse_merge_kernels();
 std::span<const KernelEntry> masked_sum_kernels();
 std::span<const KernelEntry> part_kernels();
+std::span<const KernelEntry> row_block_kernels();
 std::span<const KernelEntry> rms_norm_kernels();
 std::span<const KernelEntry> rope_kernels();
 std::span<const KernelEntry> softmax_kernels();

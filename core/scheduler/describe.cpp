@@ -93,7 +93,7 @@ class Printer {
     if (call.kind == CallKind::receive)
       return text + fmt::format(" from member {}: {}", call.peer, operand(instruction, 1));
     return text + fmt::format(" over {}, {}: {} -> {}", mesh_.describe(call.group), describe_bytes(call.bytes),
-                              operand(instruction, 0), operand(instruction, 1));
+                              operand(instruction, 0), operand(instruction, instruction.inputs));
   }
 
   const Plan& plan_;

@@ -153,6 +153,7 @@ class Differentiator final : public GradientScope {
       node.out.push_back(graph_.add_value(std::move(info)));
       again_[v] = node.out.back();
     }
+    for (Value v : node.out) graph_[v].counts = made_again(graph_[v].counts);
     graph_.add_node(std::move(node));
   }
 

@@ -17,6 +17,22 @@ std::int64_t now() {
 /// Bits that are a large negative NaN in every floating type, and an impossible id.
 constexpr int k_poison = 0xff;
 
+/// Elements of each member's blocks, and their sum.
+std::int64_t sum_rows(const RowExchange::Side& side, const Tensor& counts, std::int64_t row,
+                      std::vector<std::int64_t>& elements) {
+  const std::int64_t other = counts.shape[1 - side.dim];
+  const std::int64_t step = side.dim == 0 ? other : 1, other_step = side.dim == 0 ? 1 : counts.shape[1];
+  const auto* const of_block = counts.as<const std::int32_t>();
+  std::int64_t total = 0, block = 0;
+  for (std::size_t member = 0; member < elements.size(); ++member) {
+    std::int64_t rows = 0;
+    for (const std::int64_t end = block + side.lengths[member]; block < end; ++block)
+      for (std::int64_t o = 0; o < other; ++o) rows += of_block[block * step + o * other_step];
+    total += elements[member] = rows * row;
+  }
+  return total;
+}
+
 }  // namespace
 
 Executor::Executor(const Plan& plan, const Arena& arena, Device& device, const AxisCommunicators& communicators,
@@ -26,7 +42,13 @@ Executor::Executor(const Plan& plan, const Arena& arena, Device& device, const A
     tensors_.push_back(operand.tensor);
     tensors_.back().data = arena.at(operand.at);
   }
-  for (const Call& call : plan.calls) communicators_.push_back(&communicators.at(call.group));
+  for (const Call& call : plan.calls) {
+    communicators_.push_back(&communicators.at(call.group));
+    RowCounts& counts = row_counts_.emplace_back();
+    if (!call.rows) continue;
+    counts.send.resize(call.rows->send.lengths.size());
+    counts.receive.resize(call.rows->receive.lengths.size());
+  }
   open_.reserve(events_.size());
   for (const Program& program : plan.programs) {
     std::vector<std::int32_t>& moving = moving_.emplace_back();
@@ -111,15 +133,17 @@ void Executor::run_kernel(const Instruction& instruction, const Action& action, 
   instruction.launch(call);
 }
 
-/// Operands of a post are what it reads, what it writes, and its workspace.
+/// Operands of a post are what it reads (with counts, where there are some), what it writes, and its workspace.
 Work Executor::start(const Instruction& instruction) {
   const Call& call = plan_.calls[static_cast<std::size_t>(instruction.call)];
   Communicator& communicator = *communicators_[static_cast<std::size_t>(instruction.call)];
   const Tensor* operands = &tensors_[static_cast<std::size_t>(instruction.first_operand)];
+  const Tensor &written = operands[instruction.inputs], &scratch = operands[instruction.inputs + 1];
   const ConstView in{operands[0].data, operands[0].count(), operands[0].dtype};
-  const View out{operands[1].data, operands[1].count(), operands[1].dtype};
+  const View out{written.data, written.count(), written.dtype};
   const CallContext context{device_.stream(instruction.stream),
-                            {static_cast<std::byte*>(operands[2].data), static_cast<std::size_t>(operands[2].count())}};
+                            {static_cast<std::byte*>(scratch.data), static_cast<std::size_t>(scratch.count())}};
+  if (call.rows) return start_row_exchange(instruction, context);
   switch (call.kind) {
     case CallKind::all_reduce:
       return communicator.all_reduce(out, call.op, context);
@@ -137,6 +161,18 @@ Work Executor::start(const Instruction& instruction) {
       break;
   }
   throw Error(ErrorKind::internal, "a plan posts " + std::string(name_of(call.kind)));
+}
+
+/// Operands are packed rows, counts before and after, where the rows arrive, and workspace.
+Work Executor::start_row_exchange(const Instruction& instruction, const CallContext& context) {
+  const RowExchange& rows = *plan_.calls[static_cast<std::size_t>(instruction.call)].rows;
+  RowCounts& counts = row_counts_[static_cast<std::size_t>(instruction.call)];
+  const Tensor* operands = &tensors_[static_cast<std::size_t>(instruction.first_operand)];
+  const std::int64_t sent = sum_rows(rows.send, operands[1], rows.row, counts.send);
+  const std::int64_t received = sum_rows(rows.receive, operands[2], rows.row, counts.receive);
+  return communicators_[static_cast<std::size_t>(instruction.call)]->all_to_all(
+      {operands[0].data, sent, operands[0].dtype}, counts.send, {operands[3].data, received, operands[3].dtype},
+      counts.receive, context);
 }
 
 /// Lets posted calls advance between kernels: nobody else does on the host.

@@ -44,11 +44,17 @@ class Executor {
     bool open = false;
   };
 
+  /// Elements that a call hands to each member and gets from it, where they are data.
+  struct RowCounts {
+    std::vector<std::int64_t> send, receive;
+  };
+
   void bind(const Action& action);
   void run_action(std::int32_t action_index, const StepInputs& inputs);
   void run_round(std::int32_t action_index, const StepInputs& inputs, std::int32_t round, bool last);
   void run_kernel(const Instruction& instruction, const Action& action, const StepInputs& inputs, std::int32_t round);
   Work start(const Instruction& instruction);
+  Work start_row_exchange(const Instruction& instruction, const CallContext& context);
   void progress();
   void poison_after(std::int32_t instruction);
 
@@ -58,6 +64,7 @@ class Executor {
   ExecutorOptions options_;
   std::vector<Tensor> tensors_;               ///< operands with their addresses
   std::vector<Communicator*> communicators_;  ///< by call
+  std::vector<RowCounts> row_counts_;         ///< by call; empty where counts are planned
   std::vector<OpenEvent> events_;
   std::vector<std::int32_t> open_;                 ///< events that are not known to be done
   std::vector<std::vector<std::int32_t>> moving_;  ///< operands of each program that depend on the action

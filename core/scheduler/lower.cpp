@@ -271,11 +271,8 @@ void Lowering::lower_kernel(const Node& node) {
   mark_accumulation(node, instruction);
   plan_.attributes.push_back(node.attributes);
   instruction.attributes = static_cast<std::int32_t>(plan_.attributes.size() - 1);
-  if (entry.workspace != nullptr) {
-    instruction.workspace = {Tag::workspace, 0};
-    instruction.workspace_bytes = entry.workspace(in, out, node.attributes, target_.threads);
-    storage_.memory()[Tag::workspace] = std::max(storage_.memory()[Tag::workspace], instruction.workspace_bytes);
-  }
+  if (entry.workspace != nullptr)
+    grant_workspace(instruction, entry.workspace(in, out, node.attributes, target_.threads));
   std::vector<Type> in_types, out_types;
   for (const Tensor& t : in) in_types.push_back({t.shape, t.dtype});
   for (const Tensor& t : out) out_types.push_back({t.shape, t.dtype});
@@ -284,6 +281,12 @@ void Lowering::lower_kernel(const Node& node) {
   instruction.bytes = node.op->bytes != nullptr ? node.op->bytes(costs) : operand_bytes(instruction);
   instruction.name = name(std::string(node.op->name));
   emit(instruction);
+}
+
+void Lowering::grant_workspace(Instruction& instruction, std::int64_t bytes) {
+  instruction.workspace = {Tag::workspace, 0};
+  instruction.workspace_bytes = bytes;
+  storage_.memory()[Tag::workspace] = std::max(storage_.memory()[Tag::workspace], bytes);
 }
 
 /// Every operand once, those added into twice.

@@ -127,6 +127,7 @@ class Lowering {
   std::int32_t add_program(ProgramKind kind, std::int32_t first, Value repeat = {});
   std::int32_t close_program(ProgramKind kind, std::int32_t first);
   void lower_kernel(const Node& node);
+  void grant_workspace(Instruction& instruction, std::int64_t bytes);
   double operand_bytes(const Instruction& instruction) const;
   Place produce(const Node& node, std::size_t output);
   bool may_take_over(const Node& node, Value in) const;
@@ -141,11 +142,18 @@ class Lowering {
   void reduce_scatter(const Node& node, const ConversionStep& step);
   void all_gather(const Node& node, const ConversionStep& step);
   void all_to_all(const Node& node, const ConversionStep& step);
+  void exchange_rows(const Node& node, const ConversionStep& step);
+  struct Located {
+    Place place;
+    Tensor tensor;
+  };
+  void move_rows(const char* kernel, const Located& from, Value counts, const Located& to, int outer_dim);
   void copy_part(Place from, const Tensor& source, Place to, const Tensor& target, const attributes::CopyPart& part);
   void zero(Place to, const Tensor& target);
   std::vector<int> group_of(const Node& node, const ConversionStep& step) const;
   void post(const Node& node, CallKind kind, Place in, Place out, const Tensor& in_tensor, const Tensor& out_tensor,
-            std::vector<std::int64_t> send_counts, std::vector<std::int64_t> receive_counts);
+            std::vector<std::int64_t> send_counts, std::vector<std::int64_t> receive_counts,
+            std::optional<RowExchange> rows = {});
   Place call_workspace(std::int64_t bytes);
   void wait_for(std::int32_t buffer);
   void add_call(Instruction& instruction, Call call);

@@ -52,6 +52,18 @@ std::vector<Part> parts_of(const Mesh& mesh, const std::vector<int>& group, cons
   return parts;
 }
 
+/// Parts that lie one behind the other, in the order of the members.
+std::vector<std::int64_t> lengths_of(const std::vector<Part>& parts) {
+  std::vector<std::int64_t> lengths;
+  std::int64_t next = 0;
+  for (const Part& part : parts) {
+    TESSERA_CHECK(part.length == 0 || part.begin == next, "members do not take turns along a dim of blocks");
+    lengths.push_back(part.length);
+    next += part.length;
+  }
+  return lengths;
+}
+
 }  // namespace
 
 void Lowering::lower_conversion(const Node& node) {
@@ -137,6 +149,7 @@ void Lowering::all_gather(const Node& node, const ConversionStep& step) {
 }
 
 void Lowering::all_to_all(const Node& node, const ConversionStep& step) {
+  if (node.in.size() == 3 && step.from_dim < 2 && step.to_dim < 2) return exchange_rows(node, step);
   const Tensor from = tensor(node.in[0]), to = tensor(node.out[0]);
   const Shape& global = graph_[node.in[0]].type.shape;
   const std::vector<int> group = group_of(node, step);
@@ -173,6 +186,46 @@ void Lowering::all_to_all(const Node& node, const ConversionStep& step) {
   }
 }
 
+/// Only rows that are there move: packed by the member that gets them, unpacked by the member that sent them.
+void Lowering::exchange_rows(const Node& node, const ConversionStep& step) {
+  const Tensor from = tensor(node.in[0]), to = tensor(node.out[0]);
+  const Shape& global = graph_[node.in[0]].type.shape;
+  const std::vector<int> group = group_of(node, step);
+  const auto sent = parts_of(mesh_, group, graph_[node.out[0]].layout, global, step.to_dim,
+                             from.start[static_cast<std::size_t>(step.to_dim)]);
+  const auto received = parts_of(mesh_, group, graph_[node.in[0]].layout, global, step.from_dim,
+                                 to.start[static_cast<std::size_t>(step.from_dim)]);
+  for (Value counts : {node.in[1], node.in[2]}) wait_for(places_.at(counts).buffer);
+  const auto buffer = [&](const Tensor& t) {
+    return Place{storage_.add(Tag::communication, t.count() * size_of(t.dtype), position()), 0};
+  };
+  const Place packed = buffer(from), arrived = buffer(to);
+  move_rows("pack_rows", {places_.at(node.in[0]), from}, node.in[1], {packed, from}, step.to_dim);
+  post(node, CallKind::all_to_all, packed, arrived, from, to, counts_of(from.shape, step.to_dim, sent),
+       counts_of(to.shape, step.from_dim, received),
+       RowExchange{{step.to_dim, lengths_of(sent)}, {step.from_dim, lengths_of(received)}, from.shape.count_from(3)});
+  wait_for(arrived.buffer);
+  move_rows("unpack_rows", {arrived, to}, node.in[2], {places_[node.out[0]], to}, step.from_dim);
+}
+
+void Lowering::move_rows(const char* kernel, const Located& from, Value counts, const Located& to, int outer_dim) {
+  const KernelEntry& entry = target_.kernels.find(kernel, DType::i64);
+  const std::vector<Tensor> in{from.tensor, tensor(counts)}, out{to.tensor};
+  Instruction instruction;
+  instruction.launch = entry.launch;
+  instruction.first_operand = add_operand(from.place, from.tensor, {});
+  add_operand(places_.at(counts), in[1], counts);
+  add_operand(to.place, to.tensor, {});
+  instruction.inputs = 2;
+  instruction.outputs = 1;
+  plan_.attributes.push_back(Attributes::of(attributes::RowBlocks{outer_dim}));
+  instruction.attributes = static_cast<std::int32_t>(plan_.attributes.size() - 1);
+  grant_workspace(instruction, entry.workspace(in, out, plan_.attributes.back(), target_.threads));
+  instruction.name = name(kernel);
+  instruction.bytes = operand_bytes(instruction);
+  emit(instruction);
+}
+
 void Lowering::copy_part(Place from, const Tensor& source, Place to, const Tensor& target,
                          const attributes::CopyPart& part) {
   if (part.length == 0) return;
@@ -207,7 +260,7 @@ std::vector<int> Lowering::group_of(const Node& node, const ConversionStep& step
 
 void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const Tensor& in_tensor,
                     const Tensor& out_tensor, std::vector<std::int64_t> send_counts,
-                    std::vector<std::int64_t> receive_counts) {
+                    std::vector<std::int64_t> receive_counts, std::optional<RowExchange> rows) {
   const auto step = node.attributes.as<ConversionStep>();
   Instruction instruction;
   instruction.kind = Instruction::Kind::post;
@@ -217,9 +270,11 @@ void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const 
       target_.collective_workspace(kind, count, in_tensor.dtype, static_cast<int>(group_of(node, step).size()));
   const Place workspace = call_workspace(bytes);
   instruction.first_operand = add_operand(in, in_tensor, node.in[0]);
+  instruction.inputs = 1;
+  for (std::size_t i = 1; i < node.in.size() && rows; ++i, ++instruction.inputs)
+    add_operand(places_.at(node.in[i]), tensor(node.in[i]), node.in[i]);
   add_operand(out, out_tensor, node.out[0]);
   add_operand(workspace, {nullptr, {bytes}, {}, DType::u8}, {});
-  instruction.inputs = 1;
   instruction.outputs = 2;
   instruction.event = plan_.events++;
   instruction.layer = node.layer;
@@ -230,6 +285,7 @@ void Lowering::post(const Node& node, CallKind kind, Place in, Place out, const 
   call.bytes = in_tensor.count() * size_of(in_tensor.dtype);
   call.send_counts = std::move(send_counts);
   call.receive_counts = std::move(receive_counts);
+  call.rows = std::move(rows);
   add_call(instruction, std::move(call));
   Pending pending{{instruction.event}, {in.buffer, out.buffer}};
   if (workspace) pending.buffers.push_back(workspace.buffer);

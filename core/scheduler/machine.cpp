@@ -115,7 +115,8 @@ double kernel_seconds(const Machine& machine, const Plan& plan, const Instructio
 double call_seconds(const Machine& machine, const Mesh& mesh, const Plan& plan, const Instruction& instruction) {
   const Call& call = plan.calls[static_cast<std::size_t>(instruction.call)];
   const std::vector<int> members = mesh.group(plan.rank, call.group);
-  const double in = bytes_of(operand(plan, instruction, 0)), out = bytes_of(operand(plan, instruction, 1));
+  const double in = bytes_of(operand(plan, instruction, 0)),
+               out = bytes_of(operand(plan, instruction, instruction.inputs));
   if (call.kind == CallKind::send || call.kind == CallKind::receive) {
     const Link link = link_of(machine, plan.rank, {plan.rank, members[static_cast<std::size_t>(call.peer)]});
     return link.latency + (call.kind == CallKind::send ? in : out) / link.bandwidth;

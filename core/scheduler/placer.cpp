@@ -36,7 +36,22 @@ std::vector<Value> Placer::emit(const Op& op, std::span<const Value> given, cons
     info.home = home_of(in);
     node.out.push_back(graph_.add_value(std::move(info)));
   }
+  note_counts(op, types, node);
   return graph_.add_node(std::move(node)).out;
+}
+
+/// Outputs whose first three dims have the labels of an input's keep its counts.
+void Placer::note_counts(const Op& op, std::span<const Type> types, const Node& node) {
+  if (op.counts >= 0) graph_[node.out[0]].counts = node.out[static_cast<std::size_t>(op.counts)];
+  if (op.labels.empty()) return;
+  const auto dims = [](const std::string& word) { return word.substr(0, 3); };
+  for (std::size_t i = 0; i < node.in.size(); ++i) {
+    if (!node.in[i] || !graph_[node.in[i]].counts) continue;
+    const Labels labels = labels_of(op, types);
+    for (std::size_t o = 0; o < node.out.size(); ++o)
+      if (node.out[o] && dims(labels.out[o]) == dims(labels.in[i]))
+        graph_[node.out[o]].counts = graph_[node.in[i]].counts;
+  }
 }
 
 bool Placer::differentiable(const Op& op, std::span<const Value> in) const {
@@ -46,8 +61,8 @@ bool Placer::differentiable(const Op& op, std::span<const Value> in) const {
   return false;
 }
 
-Value Placer::find(Value v, const Layout& layout) const {
-  const auto forms = forms_.find({v, context.phase, context.chunk});
+Value Placer::find(Value v, const Layout& layout, Phase phase) const {
+  const auto forms = forms_.find({v, phase, context.chunk});
   if (forms == forms_.end()) return {};
   for (Value form : forms->second)
     if (graph_[form].layout == layout) return form;
@@ -96,6 +111,12 @@ Value Placer::bring(Value v) {
   return received_[key] = received;
 }
 
+/// Counts are small, and kernels of backward read those of forward too: they are kept.
+Value Placer::counts_as(Value counts, const Layout& layout) {
+  const Value made = find(counts, layout, Phase::forward);
+  return made ? made : convert(counts, layout);
+}
+
 /// A body converts only what it makes itself: other values are converted once, before it.
 Value Placer::repeat_of(Value v) const {
   const Node* producer = graph_.producer(v);
@@ -105,10 +126,10 @@ Value Placer::repeat_of(Value v) const {
 Value Placer::convert(Value v, const Layout& to) {
   v = bring(v);
   if (graph_[v].layout == to) return v;
-  if (const Value made = find(v, to)) return made;
+  if (const Value made = find(v, to, context.phase)) return made;
   Value now = v;
   for (const Conversion& conversion : plan_conversion(mesh_, graph_[v].layout, to)) {
-    if (const Value made = find(v, conversion.after)) {  // a form on the way was already made
+    if (const Value made = find(v, conversion.after, context.phase)) {  // a form on the way was already made
       now = made;
       continue;
     }
@@ -119,9 +140,13 @@ Value Placer::convert(Value v, const Layout& to) {
     info.accumulator = -1;
     info.source = now;
     const Value next = graph_.add_value(std::move(info));
+    std::vector<Value> in{now};
+    if (conversion.step.kind == ConversionStep::Kind::all_to_all && graph_[v].counts)
+      for (const Layout& layout : {graph_[now].layout, conversion.after})
+        in.push_back(counts_as(graph_[v].counts, Layout{layout.splits(0), layout.splits(1)}));
     NodeContext at = context;
     at.repeat = repeat_of(v);
-    graph_.add_node({at, &ops::convert, {now}, {next}, Attributes::of(conversion.step)});
+    graph_.add_node({at, &ops::convert, std::move(in), {next}, Attributes::of(conversion.step)});
     forms_[{v, context.phase, context.chunk}].push_back(next);
     now = next;
   }

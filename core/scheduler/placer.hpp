@@ -44,10 +44,12 @@ class Placer {
  private:
   using Key = std::tuple<Value, Phase, int>;
 
-  Value find(Value v, const Layout& layout) const;
+  Value find(Value v, const Layout& layout, Phase phase) const;
+  Value counts_as(Value counts, const Layout& layout);
   bool differentiable(const Op& op, std::span<const Value> in) const;
   bool crosses(Value v) const;
   Value repeat_of(Value v) const;
+  void note_counts(const Op& op, std::span<const Type> types, const Node& node);
   Home home_of(std::span<const Value> in) const;
 
   Graph& graph_;

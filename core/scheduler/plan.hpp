@@ -7,6 +7,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -88,6 +89,17 @@ struct Operand {
   Value value;    ///< in the graph that the plan was made from, for printing
 };
 
+/// An all-to-all of rows whose number is data: tensors are [blocks, blocks, rows, …], and an i32 per block says how
+/// many rows it has. Members take turns along one dim of blocks.
+struct RowExchange {
+  struct Side {
+    int dim = 0;                        ///< of blocks, 0 or 1
+    std::vector<std::int64_t> lengths;  ///< blocks of each member along it
+  };
+  Side send, receive;
+  std::int64_t row = 0;  ///< elements
+};
+
 /// A collective or a message, with everything but the pointers.
 struct Call {
   CallKind kind = CallKind::all_reduce;
@@ -98,6 +110,7 @@ struct Call {
   std::int64_t key = 0;  ///< all ranks follow (DESIGN section 3)
   std::int64_t bytes = 0;  ///< that the rank hands over, for printing and simulation
   std::vector<std::int64_t> send_counts, receive_counts;
+  std::optional<RowExchange> rows;  ///< takes the place of the counts, which are then what the call may need at most
 };
 
 struct Instruction {

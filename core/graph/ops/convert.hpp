@@ -10,6 +10,8 @@
 
 namespace tessera::ops {
 
-extern const Op convert;  ///< x -> x in another layout; attributes are a ConversionStep
+/// x -> x in another layout; attributes are a ConversionStep. Where x has counts (ValueInfo::counts) and its dims 0 and 1
+/// are exchanged, they are inputs too, as they lie before and after: only what is used need move.
+extern const Op convert;
 
 }  // namespace tessera::ops

@@ -105,7 +105,7 @@ void row_scale_gradient(GradientScope& g) {
 }  // namespace
 
 const Op expert_plan{
-    .name = "expert_plan", .labels = "sbk -> epc, ep, ep", .type = logical_plan_type, .layout = plan_layout};
+    .name = "expert_plan", .labels = "sbk -> epc, ep, ep", .counts = 1, .type = logical_plan_type, .layout = plan_layout};
 const Op expert_rounds{.name = "expert_rounds", .labels = "ep -> ", .max = "ep", .type = rounds_type};
 const Op take_rows{.name = "take_rows",
                    .labels = "sbh, epc, sbk -> epch",
