@@ -28,11 +28,12 @@ struct MemoryCase {
   int tensor = 1;                       ///< ranks that share matrices and the sequence
   int context = 1;                      ///< groups of those that share the tokens; the others share the batch
   std::string attention = "allgather";  ///< how attention crosses them
+  int expert = 1;                       ///< ranks that share the experts, all of whose tokens choose the first ones
 };
 
 /// Runs one step and one evaluation on memory that is marked beforehand, between guards, and expects that
 ///  - no byte outside the planned regions is written,
-///  - each tag but communication and workspace is used to its last 64 bytes,
+///  - each tag but communication and workspace is used to its last 64 bytes (without experts),
 ///  - loss, norm and weights are those of a run on zeroed memory, bit by bit: nothing is read that was not written.
 /// Collective.
 void expect_planned_memory(const MemoryCase& c, Communicator& world, const CollectiveWorkspace& workspace);

@@ -35,6 +35,21 @@ TEST(PlannedMemory, IsWhatEachTensorRankTouches) {
     }
 }
 
+/// Where all tokens choose the same experts: all rows that can come, those of a capacity, and further rounds.
+TEST(PlannedMemory, IsEnoughForSkewedRouters) {
+  const MemoryCase& dense = memory_cases()[0];
+  for (const auto& [ranks, tensor] : {std::pair(1, 1), std::pair(2, 1), std::pair(2, 2), std::pair(4, 2)})
+    for (const int expert : {1, ranks})
+      for (const auto& [capacity, rows] : {std::pair(0.0, 0.0), {1.0, 0.0}, {0.0, 1.0}, {0.0, 0.5}}) {
+        MemoryCase c = dense;
+        c.name = "experts, capacity " + std::to_string(capacity) + ", rows " + std::to_string(rows);
+        c.model.experts = {.count = 4, .ffn = 24, .capacity = capacity, .rows = rows};
+        c.tensor = tensor;
+        c.expert = expert;
+        run_ranks(ranks, [&](Communicator& world) { expect_planned_memory(c, world, some_workspace); });
+      }
+}
+
 TEST(PlannedMemory, IsWhatEachContextRankTouches) {
   for (const std::string& attention : context_strategies())
     for (const auto& [ranks, context, tensor] : {std::tuple(2, 2, 1), std::tuple(4, 4, 1), std::tuple(4, 2, 2)})
