@@ -4,8 +4,9 @@
 #
 # Installs the Debian 12 packages that a build needs. Does nothing, and needs no network, when all are there.
 #
-#   share/dev/install-packages.sh [--tests] [--list]
+#   share/dev/install-packages.sh [--tests] [--fuzz] [--list]
 #     --tests   also what the tests need
+#     --fuzz    also what the fuzzers need
 #     --list    only print the names of the packages
 set -euo pipefail
 
@@ -21,6 +22,8 @@ test_packages=(
   python3 python3-numpy python3-h5py hdf5-tools binutils
 )
 
+fuzz_packages=(clang-16 libclang-rt-16-dev)
+
 say() { printf 'install-packages: %s\n' "$*"; }
 
 fail() {
@@ -33,13 +36,14 @@ list_only=no
 for argument in "$@"; do
   case $argument in
     --tests) packages+=("${test_packages[@]}") ;;
+    --fuzz) packages+=("${fuzz_packages[@]}") ;;
     --list) list_only=yes ;;
     -h | --help)
-      sed -n '5,9s/^# \{0,1\}//p' "$0"
+      sed -n '5,10s/^# \{0,1\}//p' "$0"
       exit 0
       ;;
     *)
-      printf 'install-packages: unknown argument %s; known: --tests, --list\n' "$argument" >&2
+      printf 'install-packages: unknown argument %s; known: --tests, --fuzz, --list\n' "$argument" >&2
       exit 64
       ;;
   esac

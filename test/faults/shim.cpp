@@ -142,6 +142,11 @@ int fallocate(int descriptor, int mode, off_t offset, off_t bytes) {
   return is_due("fallocate", descriptor) ? fail() : real(descriptor, mode, offset, bytes);
 }
 
+int memfd_create(const char* name, unsigned flags) {
+  static auto* const real = next<int(const char*, unsigned)>("memfd_create");
+  return plan().call == "memfd_create" ? fail() : real(name, flags);
+}
+
 int clock_gettime(clockid_t clock, timespec* time) {
   static auto* const real = next<int(clockid_t, timespec*)>("clock_gettime");
   const int result = real(clock, time);
