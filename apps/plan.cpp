@@ -5,6 +5,7 @@
 #include "apps/arguments.hpp"
 #include "apps/document.hpp"
 #include "apps/least_memory.hpp"
+#include "apps/plan/experts_table.hpp"
 #include "apps/plan/simulated_step.hpp"
 #include "apps/plan/tables.hpp"
 #include "apps/plan/world_plans.hpp"
@@ -154,6 +155,7 @@ void print(const Planned& planned) {
   document.add(memory_table(planned.world.stages));
   document.add(actions_table(planned.world.stages));
   document.add(layer_calls_table(planned.world.stages));
+  if (planned.model.experts.count > 0) document.add(experts_table(asked.training.plan));
   document.add(step_calls_table(asked.training.plan));
   document.add(std::move(times));
   remark_on_memory(document, planned, machine);

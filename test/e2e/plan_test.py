@@ -62,6 +62,18 @@ class PlanTest(training.TrainingTest):
         self.assertEqual(calls["forward", "0-79", "reduce_scatter(tp)"], 2)
         self.assertEqual(calls["backward", "0-79", "reduce_scatter(tp)"], 2)
 
+    def test_experts_of_a_rank(self):
+        mixture = ("--model.preset=llama_tiny", "--model.layers=4", "--model.sequence=256", "--model.experts=8",
+                   "--model.expert_interval=2", "--train.global_batch=2", "--parallel.expert=2", "--world=2")
+        (odd, last) = self.plan(*mixture, "--parallel.expert_rows=1.5")["experts"]
+        self.assertEqual((odd["layers"], last["layers"]), ("1", "3"))
+        rows = 256 * 2 * 3 // 2 // 8  # of the rank's own tokens, two choices each
+        self.assertEqual((odd["experts"], odd["rows"], odd["all_rows"]), (4, rows, 4 * 2 * rows))
+        self.assertEqual(odd["row_bytes"], odd["all_rows"] * 256 * 4)
+        self.assertEqual(odd["combine_bytes"], 8 * rows * 256 * 4)
+        self.assertEqual(odd["dispatch_bytes"], 8 * rows * (256 + 1) * 4 + 8 * 4)
+        self.assertNotIn("experts", self.plan("--model.preset=llama_tiny", "--world=2"))
+
     def test_ranks_agree_under_every_context_strategy(self):
         for strategy in ("allgather", "ring", "ulysses"):
             plan = self.plan("--model.preset=llama_tiny", "--world=16", "--parallel.context=4", "--parallel.pipeline=2",
