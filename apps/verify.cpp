@@ -44,6 +44,8 @@ Document document_of(const Verification& verification, const EngineSetup& setup,
   document.add("precision", "precision", settings.get<std::string>("train.precision"));
   document.add("samples", "samples", verification.reads_data() ? settings.get<std::string>("data.train") : "random");
   add_comparison(document, comparison, settings.get<bool>("json") ? Detail::tensors : Detail::fields);
+  if (verification.model().experts.count > 0 && verification.model().experts.capacity != 0)
+    document.remark("model.expert_capacity drops other tokens where ranks share them otherwise: compare without it");
   return document;
 }
 

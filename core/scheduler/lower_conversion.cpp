@@ -222,6 +222,7 @@ void Lowering::move_rows(const char* kernel, const Located& from, Value counts, 
   instruction.attributes = static_cast<std::int32_t>(plan_.attributes.size() - 1);
   grant_workspace(instruction, entry.workspace(in, out, plan_.attributes.back(), target_.threads));
   instruction.name = name(kernel);
+  instruction.layer = graph_.nodes[static_cast<std::size_t>(node_)].layer;
   instruction.bytes = operand_bytes(instruction);
   emit(instruction);
 }
@@ -237,6 +238,7 @@ void Lowering::copy_part(Place from, const Tensor& source, Place to, const Tenso
   plan_.attributes.push_back(Attributes::of(part));
   instruction.attributes = static_cast<std::int32_t>(plan_.attributes.size() - 1);
   instruction.name = name("copy_part");
+  instruction.layer = graph_.nodes[static_cast<std::size_t>(node_)].layer;
   instruction.bytes = 2.0 * static_cast<double>(std::min(source.count(), target.count()) * size_of(target.dtype));
   emit(instruction);
 }
