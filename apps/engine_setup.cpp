@@ -4,9 +4,16 @@
 
 namespace tessera::apps {
 
+void order_sums(Ranks& ranks, const Settings& settings) {
+  mpi::order_sums(ranks.world(),
+                  settings.get<bool>("train.deterministic") ? mpi::SumOrder::ranks : mpi::SumOrder::nodes);
+}
+
 EngineSetup::EngineSetup(Ranks& ranks, const Run& run)
     : EngineSetup(run.settings(), run.registry(),
-                  {ranks.world(), ranks.threads().threads, ranks.memory(), mpi::workspace_bytes}) {}
+                  {ranks.world(), ranks.threads().threads, ranks.memory(), mpi::workspace_bytes}) {
+  order_sums(ranks, run.settings());
+}
 
 EngineSetup::EngineSetup(const Settings& settings, const Registry& registry, const RankPlace& place)
     : settings_(settings), place_(place), parts_(settings, registry, place.world.size(), place.threads, place.memory) {}

@@ -24,6 +24,9 @@ struct RankPlace {
   CollectiveWorkspace collective_workspace;
 };
 
+/// What train.deterministic says of groups on several nodes, for those that are split from the world later.
+void order_sums(Ranks& ranks, const Settings& settings);
+
 class EngineSetup {
  public:
   /// All but the engine, on this rank of the world. Communicates nothing; throws Error{configuration}.

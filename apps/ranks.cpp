@@ -61,7 +61,7 @@ Ranks::Ranks(double watchdog)
       deadline_(named("the start of MPI"), watchdog),
       environment_(argc_, argv_),
       memory_(mpi::find_node_memory(environment_, no_memory_)),
-      logs_(environment_),
+      logs_(environment_, memory_),
       recorder_(logs_.own(), environment_.rank()),
       world_(mpi::make_world(environment_, {.memory = memory_})),
       threads_(mpi::choose_threads(environment_)),
@@ -69,7 +69,9 @@ Ranks::Ranks(double watchdog)
   deadline_.end();
   set_log_rank(environment_.rank(), environment_.size());
   world_->set_recorder(&recorder_, "world");
-  if (memory_ == nullptr) log_debug("mpi", no_memory_);
+  const bool neighbours = environment_.layout().nodes < environment_.size();
+  if (memory_ == nullptr && neighbours)
+    log_warning("mpi", no_memory_ + "; ranks of a node exchange data by slower messages");
   watch(watchdog);
 }
 

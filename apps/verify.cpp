@@ -6,6 +6,7 @@
 
 #include "apps/arguments.hpp"
 #include "apps/bench/machine.hpp"
+#include "apps/engine_setup.hpp"
 #include "apps/verb.hpp"
 #include "apps/verify/comparison_text.hpp"
 #include "apps/verify/verification.hpp"
@@ -57,6 +58,7 @@ int publish(const Verification& verification, const EngineSetup& setup, const La
 
 int verify_on_ranks(Ranks& ranks, std::span<const std::string> arguments) {
   const Run run(ranks, arguments, verify_options());
+  order_sums(ranks, run.settings());
   std::optional<Verification> verification;
   ranks.agreed([&] { verification.emplace(run.settings(), run.registry(), ranks.world().size()); });
   const int threads = ranks.threads().threads;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <exception>
 #include <optional>
@@ -65,6 +66,27 @@ RankLayout ask_mpi() {
   return layout;
 }
 
+/// For tests of several nodes on one machine: every so many ranks are a node. Throws Error{configuration}.
+void pretend_nodes(const Variables& variables, RankLayout& layout) {
+  const auto found = variables.find("TESSERA_RANKS_PER_NODE");
+  if (found == variables.end()) return;
+  const std::string& text = found->second;
+  int each = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), each);
+  if (failed != std::errc{} || end != text.data() + text.size() || each < 1) {
+    throw Error(ErrorKind::configuration, fmt::format("TESSERA_RANKS_PER_NODE={} is not a number of ranks", text),
+                "It is for tests on one machine. Unset it.");
+  }
+  RankFacts& facts = layout.facts;
+  layout.node = facts.rank / each;
+  layout.nodes = (facts.size + each - 1) / each;
+  facts.local_rank = facts.rank % each;
+  facts.local_size = std::min(each, facts.size - layout.node * each);
+  for (int rank = 0; rank < facts.size; ++rank) {
+    layout.node_of_rank[static_cast<std::size_t>(rank)] = rank / each;
+  }
+}
+
 std::string broadcast(std::string text, int root) {
   auto length = static_cast<int>(text.size());
   check(MPI_Bcast(&length, 1, MPI_INT, root, MPI_COMM_WORLD), "MPI_Bcast");
@@ -116,6 +138,7 @@ Environment::Environment(int& argc, char**& argv) : exceptions_(std::uncaught_ex
     std::optional<Error> error;
     try {
       layout_.launcher = check_launcher(variables, layout_.facts);
+      pretend_nodes(variables, layout_);
     } catch (const Error& found) {
       error = found;
     }

@@ -12,17 +12,13 @@
 #include "core/base/error.hpp"
 #include "core/comm/slot_pool.hpp"
 #include "mpi/native.hpp"
+#include "mpi/nodewise.hpp"
 #include "mpi/posted_call.hpp"
 #include "mpi/progress.hpp"
 #include "mpi/world.hpp"
 
 namespace tessera::mpi {
 namespace {
-
-// MPI guarantees tags up to 32767. Collective calls take turns, so that those outstanding have different ones; messages
-// between pairs share one, since their order is what counts.
-constexpr std::uint64_t k_collective_tags = 8192;
-constexpr int k_message_tag = static_cast<int>(k_collective_tags);
 
 int rank_in(MPI_Comm comm) {
   int rank = 0;
@@ -58,20 +54,35 @@ Patience::Cores cores_of(const CommunicatorOptions& options) {
   return ranks > 0 && ranks <= std::thread::hardware_concurrency() ? Patience::Cores::own : Patience::Cores::shared;
 }
 
+/// What all communicators of a run share.
+struct Run {
+  Run(const Environment& environment, const CommunicatorOptions& given)
+      : options(given),
+        node_of_rank(environment.layout().node_of_rank),
+        progress(given.memory == nullptr ? nullptr : &given.memory->own_bell()),
+        cores(cores_of(given)) {}
+
+  const CommunicatorOptions options;
+  const std::vector<int> node_of_rank;
+  Progress progress;
+  const Patience::Cores cores;
+};
+
 class MpiCommunicator final : public Communicator {
  public:
-  MpiCommunicator(UniqueComm comm, std::shared_ptr<Progress> progress, const CommunicatorOptions& options)
+  MpiCommunicator(UniqueComm comm, std::shared_ptr<Run> run, SumOrder order)
       : Communicator(rank_in(comm.get()), world_ranks_of(comm.get())),
         comm_(std::move(comm)),
-        progress_(std::move(progress)),
-        options_(options),
-        cores_(cores_of(options)),
+        run_(std::move(run)),
+        order_(order),
         sent_(world_ranks().size()),
         received_(world_ranks().size()) {
-    if (size() > 1 && options_.memory != nullptr && is_on_node(world_ranks(), options_.memory->world_ranks())) {
-      group_ = std::make_unique<NodeGroup>(options_.memory, comm_.get(), rank(), world_ranks());
-    }
-    progress_->reserve(calls_.size());
+    const std::shared_ptr<NodeMemory>& memory = run_->options.memory;
+    if (size() > 1 && memory != nullptr && is_on_node(world_ranks(), memory->world_ranks()))
+      group_ = std::make_unique<NodeGroup>(memory, comm_.get(), rank(), world_ranks());
+    else if (size() > 1 && order_ == SumOrder::nodes)
+      nodewise_ = Nodewise::find(comm_.get(), rank(), world_ranks(), run_->node_of_rank, memory);
+    run_->progress.reserve(calls_.size());
     for (PostedCall& call : calls_) {
       call.reserve(size());
     }
@@ -79,11 +90,12 @@ class MpiCommunicator final : public Communicator {
 
   ~MpiCommunicator() override {
     for (const PostedCall& call : calls_) {
-      progress_->forget(call);
+      run_->progress.forget(call);
     }
   }
 
   MPI_Comm handle() const { return comm_.get(); }
+  void order_sums(SumOrder order) { order_ = order; }
 
   std::int64_t workspace_bytes(CallKind kind, std::int64_t count, DType dtype) const override {
     return mpi::workspace_bytes(kind, count, dtype, size());
@@ -153,12 +165,12 @@ class MpiCommunicator final : public Communicator {
     if (part == MPI_COMM_NULL) {
       return nullptr;
     }
-    return std::make_unique<MpiCommunicator>(UniqueComm(part), progress_, options_);
+    return std::make_unique<MpiCommunicator>(UniqueComm(part), run_, order_);
   }
 
   bool do_test(int slot) override {
     PostedCall& call = calls_[static_cast<std::size_t>(slot)];
-    if (!progress_->advance(call)) {
+    if (!run_->progress.advance(call)) {
       return false;
     }
     slots_.release(slot);
@@ -168,16 +180,16 @@ class MpiCommunicator final : public Communicator {
 
   void do_wait(int slot) override {
     const PostedCall& call = calls_[static_cast<std::size_t>(slot)];
-    Patience patience(cores_);
+    Patience patience(run_->cores);
     while (!do_test(slot)) {
-      if (!patience.pause()) progress_->sleep(call);
+      if (!patience.pause()) run_->progress.sleep(call);
     }
   }
 
   Work collective(const Request& request) { return work_of(post_collective(request)); }
 
   Work message(const Request& request, std::vector<std::uint64_t>& messages) {
-    return work_of(post(request, k_message_tag, messages[static_cast<std::size_t>(request.peer)]++));
+    return work_of(post_one(request, k_message_tag, messages[static_cast<std::size_t>(request.peer)]++));
   }
 
   Work work_of(int slot) { return slot == k_done ? Work() : Work(this, slot); }
@@ -189,16 +201,29 @@ class MpiCommunicator final : public Communicator {
   }
 
   int post_collective(const Request& request) {
+    if (nodewise_ != nullptr && Nodewise::serves(request)) {
+      return post([&](PostedCall& call) {
+        Request trimmed = request;  // equal on all members
+        trimmed.workspace = request.workspace.first(
+            static_cast<std::size_t>(workspace_bytes(request.kind, request.in.count, request.in.dtype)));
+        call.start(nodewise_->stages(trimmed, run_->options.piece_bytes, call.parts()));
+      });
+    }
     const std::uint64_t number = collectives_++;
-    return post(request, static_cast<int>(number % k_collective_tags), number);
+    return post_one(request, tag_of_call(number), number);
+  }
+
+  int post_one(const Request& request, int tag, std::uint64_t number) {
+    const Stage stage{{rank(), size(), {comm_.get(), tag, run_->options.piece_bytes}}, request, group_.get(), number};
+    return post([&](PostedCall& call) { call.start({&stage, 1}); });
   }
 
   /// The slot of the call, or k_done.
-  int post(const Request& request, int tag, std::uint64_t number) {
-    const Members members{rank(), size(), {comm_.get(), tag, options_.piece_bytes}};
+  template <class Start>
+  int post(const Start& start) {
     const int slot = slots_.acquire();
     PostedCall& call = calls_[static_cast<std::size_t>(slot)];
-    if (!progress_->post(call, [&] { call.start(members, request, group_.get(), number); })) return slot;
+    if (!run_->progress.post(call, [&] { start(call); })) return slot;
     slots_.release(slot);
     call.throw_if_failed();
     return k_done;
@@ -206,27 +231,27 @@ class MpiCommunicator final : public Communicator {
 
   /// For control calls: MPI's own, while ours advance.
   void wait_for(MPI_Request& request, std::string_view call) {
-    Patience patience(cores_);
+    Patience patience(run_->cores);
     while (true) {
       int done = 0;
       check(MPI_Test(&request, &done, MPI_STATUS_IGNORE), call);
       if (done != 0) {
         return;
       }
-      progress_->advance_all();
+      run_->progress.advance_all();
       if (!patience.pause()) Progress::nap();
     }
   }
 
   UniqueComm comm_;
-  std::shared_ptr<Progress> progress_;
-  CommunicatorOptions options_;
-  Patience::Cores cores_;
+  std::shared_ptr<Run> run_;
+  SumOrder order_;
   static constexpr int k_done = -1;
 
   std::unique_ptr<NodeGroup> group_;  // of members that read each other's memory; else null
   SlotPool slots_;
   std::array<PostedCall, k_slots> calls_;
+  std::unique_ptr<Nodewise> nodewise_;  // of members on several nodes, where sums may be regrouped
   std::uint64_t collectives_ = 0;
   std::vector<std::uint64_t> sent_, received_;  // messages, by peer
 };
@@ -240,13 +265,19 @@ std::int64_t workspace_bytes(CallKind kind, std::int64_t count, DType dtype, int
   return (members - 1) * reduction_segment(kind, count, dtype, members) * size_of(dtype);
 }
 
-std::unique_ptr<Communicator> make_world(const Environment&, const CommunicatorOptions& options) {
+std::unique_ptr<Communicator> make_world(const Environment& environment, const CommunicatorOptions& options) {
   TESSERA_CHECK(options.piece_bytes > 0 && options.piece_bytes <= INT_MAX,
                 fmt::format("pieces of {} bytes", options.piece_bytes));
   MPI_Comm comm = MPI_COMM_NULL;
   check(MPI_Comm_dup(MPI_COMM_WORLD, &comm), "MPI_Comm_dup");
-  NodeBell* bell = options.memory == nullptr ? nullptr : &options.memory->own_bell();
-  return std::make_unique<MpiCommunicator>(UniqueComm(comm), std::make_shared<Progress>(bell), options);
+  return std::make_unique<MpiCommunicator>(UniqueComm(comm), std::make_shared<Run>(environment, options),
+                                           SumOrder::ranks);
+}
+
+void order_sums(Communicator& world, SumOrder order) {
+  auto* mpi = dynamic_cast<MpiCommunicator*>(&world);
+  TESSERA_CHECK(mpi != nullptr, "this communicator is not one of MPI");
+  mpi->order_sums(order);
 }
 
 MPI_Comm native_handle(const Communicator& communicator) {

@@ -11,13 +11,15 @@
 
 #include "core/comm/flight_recorder.hpp"
 #include "mpi/environment.hpp"
+#include "mpi/node_memory.hpp"
 
 namespace tessera::mpi {
 
 class NodeLogs {
  public:
-  /// Collective. Must end before the environment does; the end is collective, too.
-  explicit NodeLogs(const Environment& environment);
+  /// Collective. In `memory`, or, where ranks share none, in a window of MPI. Must end before the environment does; the
+  /// end is collective, too.
+  explicit NodeLogs(const Environment& environment, std::shared_ptr<NodeMemory> memory = nullptr);
   ~NodeLogs();
   NodeLogs(const NodeLogs&) = delete;
   NodeLogs& operator=(const NodeLogs&) = delete;
@@ -29,6 +31,10 @@ class NodeLogs {
 
  private:
   struct Segment;
+
+  void take_memory(const RankFacts& facts);
+  void take_window(const Environment& environment);
+
   std::unique_ptr<Segment> segment_;
 };
 

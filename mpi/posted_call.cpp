@@ -49,6 +49,7 @@ void PostedCall::reserve(int members) {
   firsts_.reserve(n);
   counts_.reserve(n);
   inputs_.reserve(n);
+  parts_.reserve(n);
   direct_.reserve(members);
 }
 
@@ -78,11 +79,19 @@ void PostedCall::cut_not(std::int64_t count) {
   counts_.assign(static_cast<std::size_t>(members_.size), count);
 }
 
-void PostedCall::start(const Members& members, const Request& request, NodeGroup* group, std::uint64_t number) {
-  members_ = members;
-  request_ = request;
-  if (group != nullptr) {
-    direct_.start(*group, request, number);
+void PostedCall::start(std::span<const Stage> stages) {
+  std::copy(stages.begin(), stages.end(), stages_.begin());
+  stage_ = 0;
+  stage_count_ = stages.size();
+  start_stage();
+}
+
+void PostedCall::start_stage() {
+  const Stage& stage = stages_[stage_++];
+  members_ = stage.members;
+  request_ = stage.request;
+  if (stage.group != nullptr) {
+    direct_.start(*stage.group, request_, stage.number);
     step_ = Step::direct;
   } else {
     start_messages();
@@ -111,7 +120,8 @@ void PostedCall::start_messages() {
 }
 
 void PostedCall::start_all_reduce() {
-  const bool whole = is_short(CallKind::all_reduce, request_.in.count, request_.in.dtype);
+  const bool whole =
+      is_short(CallKind::all_reduce, request_.in.count, request_.in.dtype) && request_.in.count <= segment_granted();
   whole ? cut_not(request_.in.count) : cut_evenly(request_.in.count);
   start_reduction(!whole, out() + first_of(members_.rank) * element_bytes());
 }
@@ -120,13 +130,20 @@ void PostedCall::start_reduction(bool gathers, std::byte* out) {
   reduction_ = {};
   reduction_.out = out;
   reduction_.gathers = gathers;
-  reduction_.segment = reduction_segment(request_.kind, request_.in.count, request_.in.dtype, members_.size);
+  reduction_.segment = std::min(reduction_segment(request_.kind, request_.in.count, request_.in.dtype, members_.size),
+                                segment_granted());
   const std::int64_t longest = *std::max_element(counts_.begin(), counts_.end());
   reduction_.rounds = longest == 0 ? 0 : ceil_div(longest, reduction_.segment);
   step_ = Step::reduce;
   if (reduction_.rounds > 0) {
     post_round();
   }
+}
+
+/// A stage has the workspace of its whole call, which may be less than a call of its own would get.
+std::int64_t PostedCall::segment_granted() const {
+  if (members_.size == 1) return request_.in.count;
+  return std::ssize(request_.workspace) / ((members_.size - 1) * element_bytes());
 }
 
 std::int64_t PostedCall::in_round(int member) const {
@@ -233,6 +250,7 @@ bool PostedCall::advance() noexcept {
   try {
     while (step_ != Step::done && step_is_over()) {
       finish_step();
+      if (step_ == Step::done && stage_ < stage_count_) start_stage();
     }
   } catch (...) {  // kept for the one who waits for this call: another's wait may have come here
     error_ = std::current_exception();

@@ -6,22 +6,16 @@
 // Must not know: slots, other calls.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <exception>
+#include <span>
 #include <vector>
 
 #include "mpi/direct_call.hpp"
-#include "mpi/messages.hpp"
-#include "mpi/request.hpp"
+#include "mpi/stage.hpp"
 
 namespace tessera::mpi {
-
-/// The members of a call and the way to them.
-struct Members {
-  int rank = 0;
-  int size = 1;
-  Route route;
-};
 
 /// Elements of a segment: the unit in which parts are exchanged and added, so that the workspace stays small.
 std::int64_t reduction_segment(CallKind kind, std::int64_t count, DType dtype, int members);
@@ -37,9 +31,12 @@ class PostedCall {
   /// none.
   void reserve(int members);
 
-  /// Posts the call. With a group it is call `number` of that group, or message `number` between its pair, and MPI's
-  /// messages are its second choice.
-  void start(const Members& members, const Request& request, NodeGroup* group, std::uint64_t number);
+  /// Posts the call: its stages run one after the other, at most k_stages.
+  static constexpr std::size_t k_stages = 3;
+  void start(std::span<const Stage> stages);
+
+  /// Counts that stages refer to may be kept here.
+  std::vector<std::int64_t>& parts() { return parts_; }
 
   /// Whether MPI must be called for it to advance. Otherwise the bell of this rank rings when it may.
   bool needs_mpi() const { return step_ != Step::direct && step_ != Step::done; }
@@ -66,9 +63,11 @@ class PostedCall {
   void cut_not(std::int64_t count);
   std::int64_t count_of(int member) const { return counts_[static_cast<std::size_t>(member)]; }
   std::int64_t first_of(int member) const { return firsts_[static_cast<std::size_t>(member)]; }
+  std::int64_t segment_granted() const;
   std::int64_t in_round(int member) const;
   std::byte* received_from(int member) const;
 
+  void start_stage();
   void start_messages();
   void start_all_reduce();
   void start_reduction(bool gathers, std::byte* out);
@@ -85,6 +84,9 @@ class PostedCall {
   const std::byte* in() const { return static_cast<const std::byte*>(request_.in.data); }
   std::byte* out() const { return static_cast<std::byte*>(request_.out.data); }
 
+  std::array<Stage, k_stages> stages_;
+  std::size_t stage_ = 0, stage_count_ = 0;
+  std::vector<std::int64_t> parts_;
   Members members_;
   Request request_;
   Step step_ = Step::done;

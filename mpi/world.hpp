@@ -29,6 +29,15 @@ struct CommunicatorOptions {
 /// waits for a call, all its calls advance. Communicators of different threads need ThreadLevel::multiple.
 std::unique_ptr<Communicator> make_world(const Environment& environment, const CommunicatorOptions& options = {});
 
+/// How sums of groups on several nodes are formed.
+enum class SumOrder : std::uint8_t {
+  ranks,  ///< in the order of ranks: the same bits on any nodes
+  nodes   ///< within each node first, which needs fewer bytes between nodes; other bits on other nodes
+};
+
+/// For communicators that are split from this one later. The same on all ranks.
+void order_sums(Communicator& world, SumOrder order);
+
 /// Communicator::workspace_bytes of a communicator of so many members, for plans made before there is one.
 std::int64_t workspace_bytes(CallKind kind, std::int64_t count, DType dtype, int members);
 

@@ -7,6 +7,7 @@ verify_test.py PROGRAM
 """
 
 import json
+import os
 import pathlib
 
 import program
@@ -106,6 +107,24 @@ class VerifyTest(training.TrainingTest):
         self.assertIn("8 layers, hidden 64, 16 heads (2 of keys), ffn 224, vocabulary 98, 32 tokens", outcome.out)
         self.assertRegex(outcome.out, r"micro-batches +8\n")
         self.assertIn("verdict: this layout trains as one rank does", outcome.out)
+
+    def test_several_nodes(self):
+        """Pretended ones, of two ranks each; sums in the order of ranks, and within nodes first."""
+        environment = program.MPI_ENVIRONMENT | {"TESSERA_RANKS_PER_NODE": "2"}
+        launcher = ["timeout", "-k", "5", str(program.SECONDS), "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "4"]
+        for layout in ({}, {"train.deterministic": "off"}, {"train.deterministic": "off", "parallel.tensor": 2}):
+            command = [*launcher, program.TESSERA, "verify", "--steps=1", "--json", *self.flags(layout)]
+            self.expect_agreement(self.run_command(command, program.DONE, environment), "fp64")
+
+    def test_ranks_that_cannot_share_memory_use_messages(self):
+        pages = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 1024
+        limited = f'ulimit -v {pages * 3 // 2} && exec "$@"'  # each rank would map as much as the node has, twice
+        launcher = ["timeout", "-k", "5", str(program.SECONDS), "mpirun", "--oversubscribe", "--bind-to", "none", "-n", "2"]
+        command = [*launcher, "bash", "-c", limited, "bash", program.TESSERA, "verify", "--steps=1", "--json", *self.flags()]
+        outcome = self.run_command(command, program.DONE, program.MPI_ENVIRONMENT)
+        self.expect_agreement(outcome, "fp64")
+        self.assertRegex(outcome.err, r"warning rank \d/2 mpi: ranks of a node cannot share memory: mmap of \d+ bytes: "
+                                      r"Cannot allocate memory; ranks of a node exchange data by slower messages")
 
     def test_the_data_of_a_run(self):
         self.write("run.ini", "[data]\ntrain = train.h5\n[train]\nsteps = 100\nglobal_batch = 8\n[checkpoint]\n"

@@ -123,7 +123,7 @@ def surroundings():
     default = {"OMPI_MCA_btl_vader_backing_directory": "/dev/shm"}
     yield Case("no-shared-memory", c.DONE, needs=may_not_mount, after=After.FINISHED, environment=default,
                shell=mounted("mount -t tmpfs -o ro,size=4k tmpfs /dev/shm"))
-    yield Case("little-shared-memory", c.RESOURCES, (r"error: rank 0: MPI cannot make", r"hint: Make /dev/shm larger"), needs=may_not_mount, environment=default,
+    yield Case("little-shared-memory", c.DONE, needs=may_not_mount, after=After.FINISHED, environment=default,
                shell=mounted("mount -t tmpfs -o size=64k tmpfs /dev/shm"), subset=Subset.ALL)
     yield Case("no-files-in-memory", c.DONE, after=After.FINISHED,
                environment={"SHIM_RANK": "1", "SHIM_FAIL": "memfd_create:1:38"}, subset=Subset.ALL)

@@ -64,6 +64,16 @@ class LaunchVariables(unittest.TestCase):
                                     "SLURM_NODEID": f"$(({RANK} / 2))"}, "SLURM_STEP_TASKS_PER_NODE=2(x2)")
         self.expect_refusal(step | {"SLURM_STEP_NUM_TASKS": "4", "SLURM_LOCALID": f"$(({RANK} % 2))"}, "SLURM_LOCALID=")
 
+    def test_pretended_nodes(self):
+        done = run_ranks(4, {"TESSERA_RANKS_PER_NODE": "3"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(done.stdout.split("\n"))[1:],
+                         ["rank 0 of 4, local 0 of 3, node 0, Open MPI", "rank 1 of 4, local 1 of 3, node 0, Open MPI",
+                          "rank 2 of 4, local 2 of 3, node 0, Open MPI", "rank 3 of 4, local 0 of 1, node 1, Open MPI"])
+        done = run_ranks(2, {"TESSERA_RANKS_PER_NODE": "two"})
+        self.assertEqual(done.returncode, 78, done.stderr)
+        self.assertIn("TESSERA_RANKS_PER_NODE=two is not a number of ranks", done.stderr)
+
     def test_equal_ranks(self):
         self.expect_refusal({"SLURM_PROCID": "1"}, "SLURM_PROCID=1")
 
@@ -75,10 +85,12 @@ class LaunchVariables(unittest.TestCase):
             self.assertIn(f"{variable}=4, but MPI says size 1", done.stderr)
 
 
-class StoppedRank(unittest.TestCase):
+class LostRank(unittest.TestCase):
+    """One of three ranks that add up in shared memory; the others sleep until its bell."""
     LIMIT = 2
 
-    def test_is_named_and_all_ranks_leave(self):
+    def lose_rank_1(self, how):
+        """(exit code, output, seconds) of a job whose rank 1 gets a signal; no rank is left."""
         with subprocess.Popen([MPIRUN, "3", PROBE, "calls", str(self.LIMIT)], stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True) as job:
             pids = {}
@@ -86,16 +98,29 @@ class StoppedRank(unittest.TestCase):
                 rank, pid = re.fullmatch(r"rank (\d) is process (\d+)\n", job.stdout.readline()).groups()
                 pids[int(rank)] = int(pid)
             time.sleep(1)
-            os.kill(pids[1], signal.SIGSTOP)
-            stopped = time.monotonic()
+            os.kill(pids[1], how)
+            begin = time.monotonic()
             output, _ = job.communicate(timeout=30)
-            self.assertEqual(job.returncode, 80, output)
-            self.assertLess(time.monotonic() - stopped, self.LIMIT + 5)
+            seconds = time.monotonic() - begin
+        time.sleep(1)
+        self.assertEqual([rank for rank, pid in pids.items() if alive(pid)], [])
+        return job.returncode, output, seconds
+
+    def test_a_stopped_one_is_named_and_all_leave(self):
+        code, output, seconds = self.lose_rank_1(signal.SIGSTOP)
+        self.assertEqual(code, 80, output)
+        self.assertLess(seconds, self.LIMIT + 5)
         self.assertRegex(output, r"rank [02] has waited \d+\.\d s in all_reduce max of 1000 f32, call \d+ on world\. "
                                  r"Silent is rank 1: last call all_reduce max of 1000 f32, call \d+ on world")
         self.assertIn("no sign of life", output)
-        time.sleep(1)
-        self.assertEqual([rank for rank, pid in pids.items() if alive(pid)], [])
+
+    def test_a_killed_one_ends_the_job_and_leaves_no_memory(self):
+        before = set(os.listdir("/dev/shm"))
+        code, output, seconds = self.lose_rank_1(signal.SIGKILL)
+        self.assertEqual(code, 137, output)
+        self.assertLess(seconds, self.LIMIT + 5)
+        # Open MPI's own segments may stay; ours have no names.
+        self.assertEqual([name for name in set(os.listdir("/dev/shm")) - before if "tessera" in name], [])
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 //
 // A program for launch_faults_test.py: says where its rank is, or makes calls until one of the ranks is stopped.
 //   rank_probe map                one line per rank: rank, size, local rank, local size, node, launcher
-//   rank_probe calls SECONDS     all-reduces under a watchdog with this limit
+//   rank_probe calls SECONDS     all-reduces in shared memory under a watchdog with this limit
 // Exit codes as of the engine: 76 ranks or launcher disagree, 80 stalled.
 #include <unistd.h>
 
@@ -34,8 +34,9 @@ void print_map(const mpi::RankLayout& layout) {
 }
 
 void make_calls(const mpi::Environment& environment, double seconds) {
-  const auto world = mpi::make_world(environment);
-  mpi::NodeLogs logs(environment);
+  const auto memory = std::make_shared<mpi::NodeMemory>(environment);
+  const auto world = mpi::make_world(environment, {.memory = memory});
+  mpi::NodeLogs logs(environment, memory);
   FlightRecorder recorder(logs.own(), world->rank());
   world->set_recorder(&recorder, "world");
   const Watchdog watchdog({std::chrono::milliseconds(static_cast<int>(1000 * seconds)), &logs.own(), logs.all()},
@@ -43,8 +44,7 @@ void make_calls(const mpi::Environment& environment, double seconds) {
   std::printf("rank %d is process %d\n", world->rank(), static_cast<int>(getpid()));
   std::fflush(stdout);
   ImmediateStream stream;
-  std::vector<float> values(1000);
-  const View view{values.data(), 1000, DType::f32};
+  const View view{memory->allocate(4000), 1000, DType::f32};
   std::vector<std::byte> workspace(
       static_cast<std::size_t>(world->workspace_bytes(CallKind::all_reduce, view.count, view.dtype)));
   while (true) {
