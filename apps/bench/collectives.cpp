@@ -30,9 +30,8 @@ int calls_of_sample(std::int64_t bytes) {
 
 /// Seconds of one repetition, by maker.
 struct Times {
-  std::array<double, k_makers.size()> call;  ///< from when all have come until the last one has its result
-  std::array<double, k_makers.size()>
-      cycle;  ///< of writing the input, the call, and reading the result, freely running
+  std::array<double, k_makers.size()> call{};   ///< from when all have come until the last one has its result
+  std::array<double, k_makers.size()> cycle{};  ///< and of writing the input before and reading the result after it
 
   double call_of(Maker maker) const { return call[static_cast<std::size_t>(maker)]; }
   double cycle_of(Maker maker) const { return cycle[static_cast<std::size_t>(maker)]; }
@@ -44,17 +43,13 @@ class Measurement {
 
   /// Collective.
   std::vector<Times> measure(int repetitions) {
-    const int n = calls_of_sample(calls_.bytes());
-    for (const Maker maker : k_makers) call_seconds(maker, n);
+    Times times;
+    for (const Maker maker : k_makers) measure(maker, times);
     std::vector<Times> all;
     for (int repetition = 0; repetition < repetitions; ++repetition) {
       auto makers = k_makers;
       if (repetition % 2 == 1) std::reverse(makers.begin(), makers.end());
-      Times times{};
-      for (const Maker maker : makers) {
-        times.call[static_cast<std::size_t>(maker)] = call_seconds(maker, n);
-        times.cycle[static_cast<std::size_t>(maker)] = cycle_seconds(maker, n);
-      }
+      for (const Maker maker : makers) measure(maker, times);
       all.push_back(times);
     }
     return all;
@@ -63,43 +58,39 @@ class Measurement {
  private:
   void meet() { mpi::check(MPI_Barrier(mpi::native_handle(ranks_)), "MPI_Barrier"); }
 
-  /// The median of n calls, each as long as its slowest rank takes.
-  double call_seconds(Maker maker, int n) {
-    seconds_.clear();
+  /// Medians of some calls, each as long as its slowest rank takes: on a busy machine some are interrupted. What a call
+  /// leaves in whose cache shows in the writing and reading around it, so these are measured too.
+  void measure(Maker maker, Times& times) {
+    const int n = calls_of_sample(calls_.bytes());
+    for (auto& seconds : seconds_) seconds.clear();
     for (int i = 0; i < n; ++i) {
-      calls_.write();
-      meet();
       const double begin = now_seconds();
+      calls_.write();
+      const double written = now_seconds();
+      meet();
+      const double met = now_seconds();
       calls_.call(maker);
-      seconds_.push_back(now_seconds() - begin);
+      const double done = now_seconds();
+      calls_.read(maker);
+      const double taken[] = {done - met, written - begin, now_seconds() - done};
+      for (std::size_t part = 0; part < seconds_.size(); ++part) seconds_[part].push_back(taken[part]);
     }
     calls_.check(maker);
-    slowest(seconds_);
-    return spread_of(seconds_).median;
+    const auto index = static_cast<std::size_t>(maker);
+    times.call[index] = median_of_slowest(seconds_[0]);
+    times.cycle[index] = times.call[index] + median_of_slowest(seconds_[1]) + median_of_slowest(seconds_[2]);
   }
 
-  double cycle_seconds(Maker maker, int n) {
-    meet();
-    const double begin = now_seconds();
-    for (int i = 0; i < n; ++i) {
-      calls_.write();
-      calls_.call(maker);
-      calls_.read(maker);
-    }
-    seconds_.assign(1, (now_seconds() - begin) / n);
-    slowest(seconds_);
-    return seconds_.front();
-  }
-
-  void slowest(std::vector<double>& seconds) {
+  double median_of_slowest(std::vector<double>& seconds) {
     mpi::check(MPI_Allreduce(MPI_IN_PLACE, seconds.data(), static_cast<int>(seconds.size()), MPI_DOUBLE, MPI_MAX,
                              mpi::native_handle(ranks_)),
                "MPI_Allreduce");
+    return spread_of(seconds).median;
   }
 
   Communicator& ranks_;
   CollectiveCalls& calls_;
-  std::vector<double> seconds_;
+  std::array<std::vector<double>, 3> seconds_;  // of calls, of writing, of reading
 };
 
 /// Of what `of` says about each repetition.
