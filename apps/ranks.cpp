@@ -8,6 +8,7 @@
 
 #include "apps/program_files.hpp"
 #include "apps/report.hpp"
+#include "apps/verb.hpp"
 #include "core/base/log.hpp"
 #include "io/checkpoint/together.hpp"
 #include "io/hdf5/handle.hpp"
@@ -106,9 +107,29 @@ void Ranks::watch(double seconds) {
   watchdog_ = std::make_unique<Watchdog>(options, end_stalled);
 }
 
+namespace {
+
+/// Ranks, or null when they cannot be made here: `code` is then the exit code, and the reason has been shown.
+std::unique_ptr<Ranks> start_ranks(double watchdog, int& code) {
+  try {
+    return std::make_unique<Ranks>(watchdog);
+  } catch (...) {
+    const Error error = current_error();
+    const bool says_which = std::string_view(error.what()).starts_with("rank ");
+    show_error(error, says_which ? "" : named(""));
+    code = static_cast<int>(error.kind());
+    return nullptr;
+  }
+}
+
+}  // namespace
+
 int run_on_ranks(std::string_view verb, std::span<const std::string> arguments, const std::function<int(Ranks&)>& body,
                  double watchdog) {
-  Ranks ranks(watchdog);
+  int code = k_done;
+  const std::unique_ptr<Ranks> made = start_ranks(watchdog, code);
+  if (made == nullptr) return code;
+  Ranks& ranks = *made;
   try {
     check_same_start(ranks, verb, arguments);
     return body(ranks);

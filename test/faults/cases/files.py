@@ -192,7 +192,7 @@ def disks():
                fault="at=save.agree step=6 do=pause; at=save.sync step=6 do=pause")
     yield Case("file-size-limit", c.IO, (r"error: .*step-00000006.*File too large", r"hint: "),
                ranks=1, shell='ulimit -f 300; exec "$@"')
-    yield Case("file-size-limit-of-memory", c.RESOURCES, (r"error: .*shared memory: File too large",
+    yield Case("file-size-limit-of-memory", c.RESOURCES, (r"error: rank \d: .*shared memory: File too large",
                                                           r"hint: Raise the limit of the size of a file"),
                shell='ulimit -f 100; exec "$@"', subset=Subset.ALL)
     yield Case("read-only-from-the-start", c.CANNOT_CREATE, (r"error: rank 0: .*run/checkpoints.*Read-only file system",),
