@@ -5,7 +5,10 @@
 #include <fmt/core.h>
 #include <nlohmann/json.hpp>
 
+#include "apps/json_depth.hpp"
+#include "core/config/core_options.hpp"
 #include "core/config/expert_layers.hpp"
+#include "core/config/value.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -13,6 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int k_format = 1;
+constexpr int k_most_depth = 32;
+constexpr std::string_view k_section = "model";
 
 json write_model(const ModelConfig& m) {
   return {{"architecture", m.architecture == Architecture::gpt ? "gpt" : "llama"},
@@ -62,6 +67,19 @@ std::vector<int> read_expert_layers(const json& j) {
   return parsed.layers;
 }
 
+/// What no option of that name could be is damage, and no size of anything.
+void check_values(const json& model) {
+  for (const Option& option : core_options()) {
+    if (section_of(option.name) != k_section) continue;
+    const auto saved = model.find(option.name.substr(k_section.size() + 1));
+    if (saved == model.end()) continue;
+    const ParsedValue parsed = parse_value(option, saved->is_string() ? saved->get<std::string>() : saved->dump());
+    if (!parsed.value)
+      throw Error(ErrorKind::data, fmt::format("{} of the checkpoint {}", option.name, parsed.problem),
+                  "the checkpoint is damaged; use an older one");
+  }
+}
+
 ExpertConfig read_experts(const json& j) {
   ExpertConfig e;
   j.at("experts").get_to(e.count);
@@ -83,6 +101,7 @@ ExpertConfig read_experts(const json& j) {
 }
 
 ModelConfig read_model(const json& j) {
+  check_values(j);
   ModelConfig m;
   m.architecture = j.at("architecture").get<std::string>() == "gpt" ? Architecture::gpt : Architecture::llama;
   j.at("layers").get_to(m.layers);
@@ -151,6 +170,9 @@ std::vector<std::string> model_differences(const ModelConfig& saved, const Model
 }
 
 RunState read_state(std::string_view text, const std::string& where) {
+  if (json_depth(text) > k_most_depth)
+    throw Error(ErrorKind::data, fmt::format("{}: more than {} brackets lie in each other", where, k_most_depth),
+                "the checkpoint is damaged; use an older one");
   try {
     const json j = json::parse(text);
     const int format = j.at("format").get<int>();

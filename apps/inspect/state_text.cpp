@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "apps/json_depth.hpp"
+
 namespace tessera::apps {
 namespace {
 
@@ -13,6 +15,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t k_most_text = 60;
 constexpr int k_most_depth = 16;
+constexpr int k_most_brackets = 64;  // of a state that is one
 
 std::string shortened(std::string text) {
   if (text.size() <= k_most_text) return text;
@@ -35,6 +38,7 @@ void append(std::vector<std::pair<std::string, std::string>>& rows, const std::s
 
 std::vector<std::pair<std::string, std::string>> state_rows(const std::string& json) {
   std::vector<std::pair<std::string, std::string>> rows;
+  if (json_depth(json) > k_most_brackets) return rows;
   const Json state = Json::parse(json, nullptr, false);
   if (state.is_object()) append(rows, {}, state, 0);
   return rows;

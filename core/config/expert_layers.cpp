@@ -12,6 +12,7 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view k_pattern = "pattern";
+constexpr int k_most_groups = 64;  // in each other
 
 ExpertLayers refused(std::string problem) {
   return {{}, std::move(problem)};
@@ -51,8 +52,10 @@ class Pattern {
 
   std::optional<Digits> term() {
     const bool grouped = take('(');
+    if (grouped && ++groups_ > k_most_groups) return std::nullopt;
     auto digits = grouped ? sum() : list();
     if (!digits || (grouped && !take(')'))) return std::nullopt;
+    groups_ -= grouped ? 1 : 0;
     return take('*') ? repeated(*digits) : digits;
   }
 
@@ -79,6 +82,7 @@ class Pattern {
 
   std::string_view text_;
   std::size_t most_;
+  int groups_ = 0;  // that are open
 };
 
 ExpertLayers from_pattern(std::string_view text, std::int64_t layers) {

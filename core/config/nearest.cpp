@@ -3,6 +3,7 @@
 #include "core/config/nearest.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <numeric>
 #include <utility>
 
@@ -39,7 +40,9 @@ std::vector<std::string> nearest(std::string_view name, std::span<const std::str
   std::vector<std::pair<int, std::string>> found;
   for (const std::string& candidate : known) {
     const bool same_key = std::string_view(candidate).substr(candidate.find('.') + 1) == name;
-    const int distance = same_key ? 0 : edit_distance(name, candidate);
+    // No table where the lengths alone are too far apart: names may come from a file that is no run file at all.
+    const bool may_be = std::abs(std::ssize(name) - std::ssize(candidate)) <= limit;
+    const int distance = same_key ? 0 : may_be ? edit_distance(name, candidate) : limit + 1;
     if (distance <= limit) found.emplace_back(distance, candidate);
   }
   std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first < b.first; });

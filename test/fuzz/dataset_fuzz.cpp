@@ -1,35 +1,37 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstdint>
-#include <string>
+#include <random>
 #include <vector>
 
-#include "core/base/error.hpp"
 #include "io/dataset/dataset.hpp"
-
-namespace {
+#include "test/fuzz/changed_dataset.hpp"
+#include "test/fuzz/input_file.hpp"
+#include "test/fuzz/refused.hpp"
 
 constexpr std::int64_t k_most_tokens = 4096;
 
-/// A file in memory with these bytes.
-int file_of(const std::uint8_t* data, std::size_t size) {
-  const int file = memfd_create("dataset", 0);
-  if (file < 0 || write(file, data, size) != static_cast<ssize_t>(size)) __builtin_trap();
-  return file;
-}
+extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t most);
 
-}  // namespace
+extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size, std::size_t most, unsigned seed) {
+  std::minstd_rand random(seed);
+  if (random() % 4 != 0) {
+    const auto changed = changed_dataset({data, size}, random);
+    if (changed && changed->size() <= most) {
+      std::copy(changed->begin(), changed->end(), data);
+      return changed->size();
+    }
+  }
+  return LLVMFuzzerMutate(data, size, most);
+}
 
 /// A file is refused, or all of its documents and tokens can be asked for and lie inside the vocabulary.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tessera;
-  const int file = file_of(data, size);
+  const InputFile file({data, size});
   try {
-    const io::Dataset dataset("/proc/self/fd/" + std::to_string(file));
+    const io::Dataset dataset(file.path());
     (void)dataset.fingerprint();
     std::vector<std::int32_t> ids(static_cast<std::size_t>(std::min(dataset.tokens(), k_most_tokens)));
     dataset.read(dataset.tokens() - static_cast<std::int64_t>(ids.size()), ids);
@@ -37,8 +39,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       if (id < 0 || id >= dataset.vocabulary().size) __builtin_trap();
     if (dataset.document_start(dataset.document_of(dataset.tokens() - 1)) >= dataset.tokens()) __builtin_trap();
     dataset.verify();
-  } catch (const Error&) {
+  } catch (const Error& error) {
+    refused(error);
   }
-  close(file);
   return 0;
 }

@@ -21,36 +21,63 @@ cmake -S "$root/test/fuzz" -B "$build" -G Ninja -DCMAKE_C_COMPILER=clang-16 -DCM
 cmake --build "$build" --parallel "${FUZZ_JOBS:-$(nproc)}"
 
 work=$build/work
-mkdir -p "$work"/{config,dataset,manifest,state}-corpus "$work"/findings
+rm -rf "$work/seeds" && mkdir -p "$work"/{config,dataset,manifest,state}-corpus "$work"/findings \
+  "$work"/seeds/{config,dataset,manifest,state}
+
 make_seeds() (
-  cd "$work"
+  cd "$work/seeds"
   seq -s ' ' 400 >text.txt
   printf 'a\n\nb\n' >short.txt
-  "$program" prepare --overwrite --output data.h5 text.txt short.txt >/dev/null
-  rm -rf seed && mkdir seed
+  "$program" prepare --output dataset/two.h5 text.txt short.txt >/dev/null
+  "$program" prepare --output dataset/short.h5 short.txt >/dev/null
   for more in "" "--model.architecture=gpt" "--model.experts=4 --model.expert_ffn=8"; do
     # shellcheck disable=SC2086
-    "$program" train --data.train=data.h5 --model.layers=2 --model.hidden=8 --model.heads=2 --model.sequence=8 \
-      --train.steps=1 --train.global_batch=1 --checkpoint.dir="seed/${more//[^a-z]/}x" $more >/dev/null 2>&1
+    "$program" train --data.train=dataset/two.h5 --model.layers=2 --model.hidden=8 --model.heads=2 \
+      --model.sequence=8 --train.steps=1 --train.global_batch=1 --log.dir=log \
+      --checkpoint.dir="saved/${more//[^a-z]/}x" $more >train.log 2>&1 || { cat train.log >&2; return 1; }
   done
-  cp data.h5 dataset-corpus/
-  for folder in seed/*; do
-    cp "$folder"/step-*/manifest.json "manifest-corpus/$(basename "$folder").json"
-    cp "$folder"/step-*/state.json "state-corpus/$(basename "$folder").json"
+  for folder in saved/*; do
+    cp "$folder"/step-*/manifest.json "manifest/$(basename "$folder").json"
+    cp "$folder"/step-*/state.json "state/$(basename "$folder").json"
   done
-  for file in "$root"/share/configs/*.ini "$root"/share/models/*.ini; do cp "$file" config-corpus/; done
+  # As the first versions wrote it.
+  sed 's/"expert_layers": "[^"]*"/"expert_interval": 2/' state/*experts*.json >state/interval.json
+  cp "$root"/share/configs/*.ini "$root"/share/models/*.ini config/
 )
-make_seeds
 
-for reader in "${readers[@]}"; do
-  printf 'fuzz: %s for %s s\n' "$reader" "$seconds"
+# Words that chance does not make: names of options, and of members of JSON.
+make_words() (
+  cd "$work/seeds"
+  sed -n 's/.*"name": "\([^"]*\)".*/"\1"/p' "$root/core/config/options.json" >config.words
+  printf '"[%s]"\n' data model train optimizer checkpoint >>config.words
+  for reader in manifest state; do
+    grep -oh '"[a-z_]*"' "$reader"/*.json | sort -u | sed 's/"\(.*\)"/"\\"\1\\""/' >"$reader.words"
+    printf '"%s"\n' null true false 1e400 -1 9223372036854775807 18446744073709551615 >>"$reader.words"
+  done
+  printf '"\\x00\\x00\\x00\\x00\\x00\\x00\\x00\\x80"\n' >dataset.words
+)
+
+# A line per reader: how much was tried, and how much of the program it came to.
+feed() { # READER
+  local reader=$1 log=$work/$1.log
+  FUZZ_SOUND=1 "$build/fuzz_$reader" "$work/seeds/$reader"/* >"$log" 2>&1 ||
+    { grep 'refused' "$log" >&2; echo "fuzz: the reader of $reader does not take its seeds" >&2; return 1; }
   # detect_leaks: HDF5 keeps what it has.
-  ASAN_OPTIONS=detect_leaks=0 "$build/fuzz_$reader" "$work/$reader-corpus" -max_total_time="$seconds" -timeout=10 \
-    -rss_limit_mb=4096 -max_len=16384 -print_final_stats=1 -artifact_prefix="$work/findings/$reader-" 2>&1 |
-    grep -E '^(stat::number_of_executed|stat::average|Done|==|SUMMARY|artifact|.*ERROR)' || true
+  ASAN_OPTIONS=detect_leaks=0 "$build/fuzz_$reader" "$work/$reader-corpus" "$work/seeds/$reader" \
+    -dict="$work/seeds/$reader.words" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=4096 -max_len=16384 \
+    -print_final_stats=1 -artifact_prefix="$work/findings/$reader-" >"$log" 2>&1 || true
   # Slow ones are none: a busy machine makes them.
   if compgen -G "$work/findings/$reader-[!s]*" >/dev/null; then
+    grep -E '^(==|SUMMARY|artifact|.*ERROR)' "$log" >&2 || true
     printf 'fuzz: findings of %s in %s\n' "$reader" "$work/findings" >&2
-    exit 1
+    return 1
   fi
-done
+  awk -v reader="$reader" '/(INITED|DONE) / { for (i = 1; i < NF; ++i) if ($i == "cov:") cov[++n] = $(i + 1) }
+    /number_of_executed_units/ { runs = $2 } /^Done/ { took = $5 }
+    END { printf "fuzz: %-8s %d runs in %d s, no finding; edges %d, seeds and corpus alone %d\n", reader, runs, took,
+          cov[n], cov[1] }' "$log"
+}
+
+make_seeds
+make_words
+for reader in "${readers[@]}"; do feed "$reader"; done

@@ -4,6 +4,7 @@
 
 #include <gmock/gmock.h>
 
+#include "core/base/error.hpp"
 #include "test/support/tiny_models.hpp"
 
 namespace tessera::apps {
@@ -48,6 +49,51 @@ TEST(RunStateTest, ReadsBackWhole) {
     EXPECT_EQ(read.data, state.data);
     EXPECT_EQ(read.progress, state.progress);
   }
+}
+
+/// The state of a small model, one member of "model" replaced.
+std::string damaged(const std::string& name, const std::string& json) {
+  RunState state;
+  state.model = testing_support::tiny_dense();
+  state.settings = "{}";
+  std::string text = write_state(state);
+  const std::size_t begin = text.find(':', text.find("\"" + name + "\"", text.find("\"model\""))) + 1;
+  return text.replace(begin, text.find_first_of(",\n", begin) - begin, json);
+}
+
+void expect_refused(const std::string& text, const std::string& words) {
+  try {
+    (void)read_state(text, "state.json");
+    FAIL() << words;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.kind(), ErrorKind::data);
+    EXPECT_THAT(error.what(), testing::HasSubstr(words));
+  }
+}
+
+TEST(RunStateTest, NumbersThatNoModelHasAreDamage) {
+  EXPECT_NO_THROW((void)read_state(damaged("layers", "2"), "state.json"));
+  expect_refused(damaged("layers", "4611686018427387904"), "model.layers of the checkpoint must be from 1 to 10000");
+  expect_refused(damaged("expert_groups", "0"), "model.expert_groups of the checkpoint must be from 1");
+  expect_refused(damaged("architecture", "\"lama\""), "model.architecture of the checkpoint must be one of");
+  expect_refused(damaged("hidden", "[[1]]"), "model.hidden of the checkpoint must be an integer");
+}
+
+TEST(RunStateTest, IntervalsOfFirstVersionsAreReadAndChecked) {
+  const auto with_interval = [](const std::string& interval) {
+    std::string text = damaged("expert_layers", "\"\", \"expert_interval\": " + interval);
+    return text.replace(text.find("\"expert_layers\""), 15, "\"former\"");
+  };
+  EXPECT_THAT(read_state(with_interval("2"), "state.json").model.experts.layers, ElementsAre(1, 3));
+  expect_refused(with_interval("0"), "model.expert_interval of the checkpoint must be from 1");
+}
+
+TEST(RunStateTest, BracketsWithoutEndAreDamage) {
+  RunState state;
+  state.model = testing_support::tiny_dense();
+  state.settings = "\"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[\"";
+  EXPECT_NO_THROW((void)read_state(write_state(state), "state.json")) << "brackets in a text are none";
+  expect_refused(std::string(1 << 20, '['), "brackets lie in each other");
 }
 
 TEST(RunStateTest, EveryDifferenceOfTwoModelsIsNamed) {

@@ -36,7 +36,7 @@ TEST(ExpertLayers, PatternsOfMegatron) {
 }
 
 TEST(ExpertLayers, WhatIsWrongIsSaid) {
-  const std::pair<const char*, const char*> faults[] = {
+  const std::pair<std::string, const char*> faults[] = {
       {"1, 4", "'4' is not among the layers 0 to 3"},
       {"-1", "'-1' is not among"},
       {"2-5", "'2-5' is not among"},
@@ -51,6 +51,7 @@ TEST(ExpertLayers, WhatIsWrongIsSaid) {
       {"pattern", "is not a pattern of 4 layers"},
       {"pattern 0", "'0' is not an interval"},
       {"pattern [1]*3", "is not a pattern of 4 layers"},
+      {"pattern " + std::string(100000, '('), "is not a pattern of 4 layers"},
       {"pattern [1]*5", "is not a pattern"},
       {"pattern [0]*4", "has no layer with experts"},
       {"pattern ([1]*4", "is not a pattern"},
