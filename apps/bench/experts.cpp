@@ -66,7 +66,7 @@ class KernelCase {
   };
 
   void* memory(std::int64_t bytes) {
-    memory_.emplace_back(device_.allocate(std::max<std::int64_t>(bytes, 1)), Release{&device_});
+    memory_.emplace_back(device_.allocate(std::max<std::int64_t>(bytes, 1), Reach::rank), Release{&device_});
     return memory_.back().get();
   }
 

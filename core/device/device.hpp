@@ -16,6 +16,9 @@
 
 namespace tessera {
 
+/// Who reads memory: its rank alone, or the other ranks of its node besides, in calls.
+enum class Reach : std::uint8_t { rank, node };
+
 class Device {
  public:
   virtual ~Device() = default;
@@ -31,8 +34,9 @@ class Device {
 
   virtual Stream& stream(StreamRole role) = 0;
 
-  /// Memory, 64-byte aligned, uninitialised. Throws Error{resources}.
-  virtual void* allocate(std::int64_t bytes) = 0;
+  /// Memory, 64-byte aligned, uninitialised. Calls work on any; reach::node only spares them copies. Throws
+  /// Error{resources}.
+  virtual void* allocate(std::int64_t bytes, Reach reach) = 0;
   virtual void release(void* memory) noexcept = 0;
 
   /// The kernel of an op for a dtype, or null.

@@ -4,17 +4,10 @@
 
 #include <fmt/core.h>
 
-#include <new>
-
 #include "core/base/error.hpp"
 #include "core/host/kernels.hpp"
 
 namespace tessera {
-namespace {
-
-constexpr std::align_val_t k_alignment{64};
-
-}  // namespace
 
 HostDevice::HostDevice(int threads, HostMemory* memory) : threads_(threads), memory_(memory) {
   TESSERA_CHECK(threads > 0, fmt::format("threads {}", threads));
@@ -26,18 +19,13 @@ std::span<const KernelEntry> HostDevice::kernels() const {
   return host::kernels();
 }
 
-void* HostDevice::allocate(std::int64_t bytes) {
+void* HostDevice::allocate(std::int64_t bytes, Reach reach) {
   TESSERA_CHECK(bytes >= 0, fmt::format("{} bytes", bytes));
-  if (memory_ != nullptr) return memory_->allocate(bytes);
-  void* memory = ::operator new(static_cast<std::size_t>(bytes), k_alignment, std::nothrow);
-  if (memory == nullptr)
-    throw Error(ErrorKind::resources, fmt::format("the host cannot give {} bytes of memory", bytes),
-                "Lower train.micro_batch or train.memory_limit, or start fewer ranks on this node.");
-  return memory;
+  return reach == Reach::node && memory_ != nullptr ? memory_->allocate(bytes) : pages_.allocate(bytes);
 }
 
 void HostDevice::release(void* memory) noexcept {
-  memory_ != nullptr ? memory_->release(memory) : ::operator delete(memory, k_alignment);
+  if (!pages_.release(memory)) memory_->release(memory);
 }
 
 int threads_of(const Stream& stream) {

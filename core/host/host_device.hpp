@@ -11,6 +11,7 @@
 
 #include "core/device/device.hpp"
 #include "core/device/host_memory.hpp"
+#include "core/host/host_pages.hpp"
 
 namespace tessera {
 
@@ -29,19 +30,21 @@ class HostStream final : public Stream {
 class HostDevice final : public Device {
  public:
   /// A device whose kernels use up to `threads` threads each. One per rank: ranks that are threads of one process each
-  /// have their own. Memory comes from `memory`, which outlives the device, or, when null, from the process.
+  /// have their own. What other ranks read comes from `memory`, which outlives the device, or, when null, from the
+  /// process like all else: in huge pages where the system gives them.
   explicit HostDevice(int threads, HostMemory* memory = nullptr);
 
   std::string_view name() const override { return "host"; }
   int threads() const override { return threads_; }
   std::span<const KernelEntry> kernels() const override;
   Stream& stream(StreamRole role) override { return *streams_[static_cast<std::size_t>(role)]; }
-  void* allocate(std::int64_t bytes) override;
+  void* allocate(std::int64_t bytes, Reach reach) override;
   void release(void* memory) noexcept override;
 
  private:
   int threads_;
   HostMemory* memory_;
+  HostPages pages_;
   std::array<std::unique_ptr<HostStream>, 6> streams_;
 };
 

@@ -9,7 +9,10 @@ namespace tessera {
 
 MemoryPlan larger(const MemoryPlan& a, const MemoryPlan& b) {
   MemoryPlan result = a;
-  for (std::size_t t = 0; t < result.bytes.size(); ++t) result.bytes[t] = std::max(a.bytes[t], b.bytes[t]);
+  for (std::size_t t = 0; t < result.bytes.size(); ++t) {
+    result.bytes[t] = std::max(a.bytes[t], b.bytes[t]);
+    result.reach[t] = std::max(a.reach[t], b.reach[t]);
+  }
   return result;
 }
 
@@ -17,7 +20,7 @@ Arena::Arena(Device& device, const MemoryPlan& sizes) : device_(device), sizes_(
   for (std::size_t t = 0; t < regions_.size(); ++t) {
     const std::int64_t bytes = sizes.bytes[t];
     if (bytes == 0) continue;
-    regions_[t] = static_cast<std::byte*>(device.allocate(bytes));
+    regions_[t] = static_cast<std::byte*>(device.allocate(bytes, sizes.reach[t]));
     std::memset(regions_[t], 0, static_cast<std::size_t>(bytes));
   }
 }

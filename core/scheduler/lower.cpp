@@ -20,6 +20,9 @@ DType principal_dtype(const std::vector<Tensor>& in, const std::vector<Tensor>& 
   return DType::i64;
 }
 
+/// Bytes from which on an operand of a call is worth memory that other ranks of the node read.
+constexpr std::int64_t k_shared_bytes = 64 << 10;
+
 constexpr Tensor k_absent_tensor{nullptr, {}, {}, DType::u8};
 
 }  // namespace
@@ -379,7 +382,18 @@ void Lowering::finish() {
   plan_.groups = storage_.groups();
   for (std::size_t i = 0; i < plan_.operands.size(); ++i) plan_.operands[i].at = storage_.address(operand_places_[i]);
   plan_.memory = storage_.memory();
+  for (const Instruction& instruction : plan_.code)
+    if (instruction.kind == Instruction::Kind::post) extend_reach(instruction);
   plan_.releases = storage_.releases();
+}
+
+/// Small operands are not worth memory that cannot lie in huge pages: they are copied on their way.
+void Lowering::extend_reach(const Instruction& call) {
+  for (int i = 0; i < call.inputs + call.outputs; ++i) {
+    const Operand& operand = plan_.operands[static_cast<std::size_t>(call.first_operand + i)];
+    if (operand.at && operand.tensor.count() * size_of(operand.tensor.dtype) >= k_shared_bytes)
+      plan_.memory.reach[static_cast<std::size_t>(operand.at.tag)] = Reach::node;
+  }
 }
 
 }  // namespace tessera

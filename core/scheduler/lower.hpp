@@ -95,6 +95,7 @@ class Lowering {
 
   Storage& storage() { return storage_; }
   Operand operand(Value v);
+  void extend_reach(const Instruction& call);
 
   /// Fills the addresses of all operands. Nothing may be lowered afterwards.
   void finish();

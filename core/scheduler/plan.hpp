@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/comm/communicator.hpp"
-#include "core/device/kernel.hpp"
+#include "core/device/device.hpp"
 #include "core/graph/graph.hpp"
 
 namespace tessera {
@@ -201,6 +201,7 @@ struct Bucket {
 
 struct MemoryPlan {
   std::array<std::int64_t, k_tags> bytes{};  ///< planned peak of each tag
+  std::array<Reach, k_tags> reach{};         ///< of each tag: whether calls move much from or to it
 
   std::int64_t& operator[](Tag tag) { return bytes[static_cast<std::size_t>(tag)]; }
   std::int64_t operator[](Tag tag) const { return bytes[static_cast<std::size_t>(tag)]; }

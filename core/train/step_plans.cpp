@@ -13,7 +13,7 @@ namespace tessera {
 namespace {
 
 /// Logits of one piece of the head, in bytes, that are worth keeping in the cache while they are hot.
-constexpr std::int64_t k_hot_logits = 32 << 20;
+constexpr std::int64_t k_hot_logits = 128 << 20;
 
 /// The fewest pieces whose logits are small enough, among those that cut every rank's part of the sequence evenly.
 std::int64_t choose_pieces(std::int64_t sequence, std::int64_t batch, std::int64_t vocab, std::int64_t parts,

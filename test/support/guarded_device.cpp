@@ -7,9 +7,9 @@
 
 namespace tessera::test {
 
-void* GuardedDevice::allocate(std::int64_t bytes) {
+void* GuardedDevice::allocate(std::int64_t bytes, Reach reach) {
   const std::int64_t all = bytes + 2 * k_guard_bytes;
-  auto* const begin = static_cast<std::byte*>(host_.allocate(all));
+  auto* const begin = static_cast<std::byte*>(host_.allocate(all, reach));
   std::fill_n(begin, all, k_untouched);
   blocks_[begin + k_guard_bytes] = bytes;
   return begin + k_guard_bytes;

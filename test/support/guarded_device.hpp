@@ -25,7 +25,7 @@ class GuardedDevice final : public Device {
   int threads() const override { return host_.threads(); }
   std::span<const KernelEntry> kernels() const override { return host_.kernels(); }
   Stream& stream(StreamRole role) override { return host_.stream(role); }
-  void* allocate(std::int64_t bytes) override;
+  void* allocate(std::int64_t bytes, Reach reach) override;
   void release(void* memory) noexcept override;
 
   /// How many bytes of guards were written over.

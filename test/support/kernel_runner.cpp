@@ -35,7 +35,7 @@ void launch_kernel(std::string_view op, DType dtype, std::span<const Tensor> in,
   TESSERA_CHECK((accumulate & ~kernel->accumulates) == 0, std::string(op) + " cannot accumulate");
   const std::int64_t bytes =
       kernel->workspace == nullptr ? 0 : kernel->workspace(without_data(in), without_data(out), attributes, threads);
-  auto* const memory = static_cast<std::byte*>(device.allocate(bytes + 2 * k_guard));
+  auto* const memory = static_cast<std::byte*>(device.allocate(bytes + 2 * k_guard, Reach::rank));
   std::fill_n(memory, bytes + 2 * k_guard, k_pattern);
   kernel->launch({.in = in,
                   .out = out,

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <limits>
 #include <set>
 #include <string>
@@ -15,13 +16,15 @@ namespace {
 
 TEST(HostDevice, MemoryIsAlignedAndRefusedByAnErrorThatSaysHowMuch) {
   HostDevice device(2);
-  for (const std::int64_t bytes : {0, 1, 63, 65, 100000}) {
-    void* memory = device.allocate(bytes);
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % 64, 0U);
+  for (const std::int64_t bytes : {0, 1, 63, 65, 100000, (2 << 20) - 1, 2 << 20, (5 << 20) + 7}) {
+    void* memory = device.allocate(bytes, Reach::rank);
+    const std::uintptr_t unit = bytes < 2 << 20 ? 64 : 2 << 20;
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(memory) % unit, 0U) << bytes;
+    std::memset(memory, 1, static_cast<std::size_t>(bytes));
     device.release(memory);
   }
   try {
-    device.allocate(std::numeric_limits<std::int64_t>::max() / 2);
+    device.allocate(std::numeric_limits<std::int64_t>::max() / 2, Reach::rank);
     FAIL() << "memory that no machine has was given";
   } catch (const Error& error) {
     EXPECT_EQ(error.kind(), ErrorKind::resources);
@@ -29,7 +32,7 @@ TEST(HostDevice, MemoryIsAlignedAndRefusedByAnErrorThatSaysHowMuch) {
   }
 }
 
-TEST(HostDevice, TakesMemoryFromWhereItIsTold) {
+TEST(HostDevice, TakesMemoryThatOthersReadFromWhereItIsTold) {
   class Counted final : public HostMemory {
    public:
     void* allocate(std::int64_t bytes) override {
@@ -42,8 +45,12 @@ TEST(HostDevice, TakesMemoryFromWhereItIsTold) {
     alignas(64) std::byte place{};
   } memory;
   HostDevice device(1, &memory);
-  EXPECT_EQ(device.allocate(100), &memory.place);
+  EXPECT_EQ(device.allocate(100, Reach::node), &memory.place);
+  void* const own = device.allocate(100, Reach::rank);
+  EXPECT_NE(own, &memory.place);
   EXPECT_EQ(memory.asked, 100);
+  device.release(own);
+  EXPECT_EQ(memory.released, nullptr);
   device.release(&memory.place);
   EXPECT_EQ(memory.released, &memory.place);
 }

@@ -1,0 +1,65 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/host/host_pages.hpp"
+
+#include <fmt/core.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "core/base/error.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t k_page = 4096;
+constexpr std::size_t k_huge_page = std::size_t{2} << 20;
+
+constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
+  return (bytes + unit - 1) / unit * unit;
+}
+
+std::byte* map(std::size_t bytes) {
+  void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED)
+    throw Error(ErrorKind::resources,
+                fmt::format("the host cannot give {} bytes of memory: {}", bytes, std::strerror(errno)),
+                "Lower train.micro_batch or train.memory_limit, or start fewer ranks on this node.");
+  return static_cast<std::byte*>(memory);
+}
+
+/// Maps one huge page too many and gives back what lies before the first and behind the last whole page.
+std::byte* map_aligned(std::size_t bytes) {
+  std::byte* const all = map(bytes + k_huge_page);
+  const auto address = reinterpret_cast<std::uintptr_t>(all);
+  const std::size_t before = round_up(address, k_huge_page) - address;
+  if (before > 0) munmap(all, before);
+  if (before < k_huge_page) munmap(all + before + bytes, k_huge_page - before);
+  madvise(all + before, bytes, MADV_HUGEPAGE);  // a wish: refused where the system has no such pages
+  return all + before;
+}
+
+}  // namespace
+
+HostPages::~HostPages() {
+  for (const auto& [memory, bytes] : blocks_) munmap(memory, bytes);
+}
+
+void* HostPages::allocate(std::int64_t bytes) {
+  const std::size_t whole = round_up(std::max<std::size_t>(static_cast<std::size_t>(bytes), 1), k_page);
+  void* const memory = whole < k_huge_page ? map(whole) : map_aligned(whole);
+  blocks_.emplace(memory, whole);
+  return memory;
+}
+
+bool HostPages::release(void* memory) noexcept {
+  const auto block = blocks_.find(memory);
+  if (block == blocks_.end()) return false;
+  munmap(memory, block->second);
+  blocks_.erase(block);
+  return true;
+}
+
+}  // namespace tessera
