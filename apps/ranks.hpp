@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "apps/deadline.hpp"
 #include "apps/fault_points.hpp"
@@ -52,6 +53,9 @@ class Ranks {
 
   /// Threads that a kernel of this rank may use, and why.
   const mpi::ThreadChoice& threads() const { return threads_; }
+
+  /// Other threads than the environment says, for what is built from now on.
+  void use_threads(mpi::ThreadChoice choice) { threads_ = std::move(choice); }
 
   /// Runs `action` on every rank; when any throws, all throw the first Error as AgreedError. Collective.
   void agreed(const std::function<void()>& action);

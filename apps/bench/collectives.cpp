@@ -184,7 +184,7 @@ int run_collectives(Ranks& ranks, std::span<const std::string> arguments) {
       calls.choose(kind, bytes);
       const Result result = result_of(measurement.measure(settings.get<int>("repetitions")));
       add(table, kind, calls.bytes(), result);
-      if (kind == CallKind::all_reduce)
+      if (kind == CallKind::all_reduce || settings.get<std::string>("call") == name_of(kind))
         figure += fmt::format(" over_mpi_{0}k={1:.2f} over_copy_{0}k={2:.2f}", bytes / k_kib, result.over_mpi.median,
                               result.over_copy.median);
     }

@@ -10,6 +10,7 @@
 #include <ctime>
 #include <fstream>
 #include <memory>
+#include <vector>
 
 #include "apps/bench/samples.hpp"
 #include "core/host/parallel.hpp"
@@ -99,6 +100,20 @@ double measure_copy_bandwidth(int threads) {
     });
   });
   return 2.0 * static_cast<double>(bytes) / seconds;
+}
+
+double measure_stream_bandwidth(int threads) {
+  constexpr std::int64_t count = std::int64_t{32} << 20;
+  std::vector<float> values(count, 1.0F);
+  volatile float factor = 1.0F;
+  const double seconds = least_seconds([&] {
+    host::parallel_parts(threads, threads, [&](std::int64_t part, int) {
+      const float times = factor;
+      float* const data = values.data();
+      for (std::int64_t i = count * part / threads; i < count * (part + 1) / threads; ++i) data[i] *= times;
+    });
+  });
+  return 2.0 * sizeof(float) * static_cast<double>(count) / seconds;
 }
 
 void add_machine(Document& document) {

@@ -29,6 +29,9 @@ double measure_fma_peak(int threads);
 /// Bytes per second, read and written ones both counted, of copying between buffers that no cache holds.
 double measure_copy_bandwidth(int threads);
 
+/// Bytes per second, read and written ones both counted, of changing every number of a buffer that no cache holds.
+double measure_stream_bandwidth(int threads);
+
 /// Adds program, processor, cores and the time to a document.
 void add_machine(Document& document);
 

@@ -38,7 +38,17 @@ Option size(const char* name, const char* fallback, const char* text, double lea
 }
 
 Option threads_option() {
-  return size("threads", "0", "gemm, experts: threads. 0: one, and then all cores of this process.", 0, k_most_threads);
+  return size("threads", "0",
+              "Threads. 0: gemm and experts take one, and then all cores of this process; step and ops those of a run.",
+              0, k_most_threads);
+}
+
+Option turns_option() {
+  return {
+      .name = "turns",
+      .type = OptionType::boolean,
+      .fallback = "off",
+      .text = "step: waits for lines on standard input, each a number of steps, and answers each by a line of JSON."};
 }
 
 std::vector<Option> products_of_gemm() {
@@ -61,6 +71,16 @@ std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts) {
 
 }  // namespace
 
+const std::vector<Option>& ops_options() {
+  static const std::vector<Option> rows = joined({});
+  return rows;
+}
+
+const std::vector<Option>& step_options() {
+  static const std::vector<Option> rows = joined({std::vector{turns_option()}});
+  return rows;
+}
+
 const std::vector<Option>& gemm_options() {
   static const std::vector<Option> rows = joined({products_of_gemm()});
   return rows;
@@ -72,7 +92,8 @@ const std::vector<Option>& experts_options() {
 }
 
 const std::vector<Option>& all_options() {
-  static const std::vector<Option> rows = joined({products_of_gemm(), matrices_of_experts()});
+  static const std::vector<Option> rows =
+      joined({products_of_gemm(), matrices_of_experts(), std::vector{turns_option()}});
   return rows;
 }
 

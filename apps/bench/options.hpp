@@ -19,6 +19,10 @@ namespace tessera::apps {
 /// Flags that every benchmark has. `step` and `ops` also take the options of a run.
 const std::vector<Option>& common_options();
 
+/// Those and the flags of `ops`, and of `step`.
+const std::vector<Option>& ops_options();
+const std::vector<Option>& step_options();
+
 /// Those and the flags of `gemm`.
 const std::vector<Option>& gemm_options();
 /// Those and the flags of `experts`.

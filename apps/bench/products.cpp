@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <variant>
 
 #include "core/host/gemm.hpp"
@@ -18,6 +19,23 @@ struct LinearOp {
 constexpr std::array k_linear_ops{LinearOp{"linear", ProductRole::forward},
                                   LinearOp{"linear_dx", ProductRole::input_gradient},
                                   LinearOp{"linear_dw", ProductRole::weight_gradient}};
+constexpr std::array k_grouped_ops{LinearOp{"grouped_linear", ProductRole::forward},
+                                   LinearOp{"grouped_linear_dx", ProductRole::input_gradient},
+                                   LinearOp{"grouped_linear_dw", ProductRole::weight_gradient}};
+
+/// The products of experts: inputs are (x, w), (dy, w), (dy, x) with experts first, and counts.
+Product grouped_product_of(const Plan& plan, const Instruction& instruction, const LinearOp& op) {
+  const auto first = static_cast<std::size_t>(instruction.first_operand);
+  const Shape &x = plan.operands[first].tensor.shape, &other = plan.operands[first + 1].tensor.shape;
+  const std::int64_t experts = x[0], a_columns = x[x.rank() - 1], b_columns = other[other.rank() - 1];
+  Product product{std::string(op.name), op.role, 0, b_columns, a_columns, experts};
+  if (op.role == ProductRole::forward) product.n = other[1];
+  const auto elements = static_cast<double>(std::max<std::int64_t>(1, 2 * experts * product.n * a_columns));
+  const std::int64_t rows = std::llround(instruction.flops / elements);
+  product.m = op.role == ProductRole::weight_gradient ? a_columns : rows;
+  if (op.role == ProductRole::weight_gradient) product.k = rows;
+  return product;
+}
 
 /// The product of an instruction: inputs are (x, w), (dy, w), (dy, x).
 Product product_of(const Plan& plan, const Instruction& instruction, const LinearOp& op) {
@@ -37,7 +55,7 @@ struct Operands {
   Operands(std::span<const Product> products, int threads) {
     std::size_t sizes[3] = {}, bytes = 0;
     for (const Product& p : products) {
-      const std::int64_t own[3] = {p.m * p.k, p.k * p.n, p.m * p.n};
+      const std::int64_t own[3] = {p.groups * p.m * p.k, p.groups * p.k * p.n, p.groups * p.m * p.n};
       for (int i = 0; i < 3; ++i) sizes[i] = std::max(sizes[i], static_cast<std::size_t>(own[i]));
       bytes = std::max(bytes, static_cast<std::size_t>(host::gemm_workspace<T, T>(p.m, p.n, p.k, threads)));
     }
@@ -53,16 +71,17 @@ struct Operands {
     using host::Read;
     const Read a = p.role == ProductRole::weight_gradient ? Read::transposed : Read::as_is;
     const Read b = p.role == ProductRole::forward ? Read::transposed : Read::as_is;
-    host::gemm(host::GemmCall<T, T>{.m = p.m,
-                                    .n = p.n,
-                                    .k = p.k,
-                                    .a = {values[0].data(), a == Read::as_is ? p.k : p.m, a},
-                                    .b = {values[1].data(), b == Read::as_is ? p.n : p.k, b},
-                                    .c = values[2].data(),
-                                    .c_stride = p.n,
-                                    .result = p.role == ProductRole::weight_gradient ? host::Result::add
-                                                                                     : host::Result::assign},
-               workspace, threads);
+    for (std::int64_t group = 0; group < p.groups; ++group)
+      host::gemm(host::GemmCall<T, T>{.m = p.m,
+                                      .n = p.n,
+                                      .k = p.k,
+                                      .a = {values[0].data() + group * p.m * p.k, a == Read::as_is ? p.k : p.m, a},
+                                      .b = {values[1].data() + group * p.k * p.n, b == Read::as_is ? p.n : p.k, b},
+                                      .c = values[2].data() + group * p.m * p.n,
+                                      .c_stride = p.n,
+                                      .result = p.role == ProductRole::weight_gradient ? host::Result::add
+                                                                                       : host::Result::assign},
+                 workspace, threads);
   }
 
   std::vector<T> values[3];
@@ -82,6 +101,9 @@ std::vector<Product> products_of_plan(const Plan& plan) {
       for (const LinearOp& op : k_linear_ops)
         if (plan.names[static_cast<std::size_t>(instruction.name)] == op.name)
           products.push_back(product_of(plan, instruction, op));
+      for (const LinearOp& op : k_grouped_ops)
+        if (plan.names[static_cast<std::size_t>(instruction.name)] == op.name)
+          products.push_back(grouped_product_of(plan, instruction, op));
     }
   }
   return products;

@@ -9,6 +9,7 @@
 #include "apps/bench/options.hpp"
 #include "apps/bench/samples.hpp"
 #include "apps/bench/steps.hpp"
+#include "apps/bench/turns.hpp"
 #include "apps/verb.hpp"
 #include "core/scheduler/describe.hpp"
 #include "core/train/flops.hpp"
@@ -79,9 +80,32 @@ void add_rates(Document& document, const Result& result) {
   document.add("step_over_products", "step / its products", Cell::real(result.over_products(), 3));
 }
 
+void use_asked_threads(Ranks& ranks, const Settings& settings) {
+  const int threads = settings.get<int>("threads");
+  if (threads > 0) ranks.use_threads({threads, fmt::format("{} threads per rank, as --threads says", threads)});
+}
+
+int run_turns(Ranks& ranks, const Settings& settings, StepBench& bench) {
+  const std::vector<double> seconds = take_turns(ranks, bench);
+  if (!ranks.root() || seconds.empty()) return k_done;
+  const Spread step = spread_of(seconds);
+  const double rate = static_cast<double>(bench.tokens_per_step()) / step.median;
+  Document document("training steps in turns");
+  add_place(document, ranks);
+  add_facts(document, bench);
+  add_spread(document, "step_milliseconds", "step, ms", step);
+  document.add("tokens_per_second", "tokens/s", Cell::real(rate, 1));
+  publish(document, settings,
+          fmt::format("FOM tokens_per_second={:.1f} repetitions={} world={}", rate, seconds.size(),
+                      ranks.environment().size()));
+  return k_done;
+}
+
 int run_step(Ranks& ranks, std::span<const std::string> arguments) {
-  const Run run(ranks, arguments, common_options());
+  const Run run(ranks, arguments, step_options());
+  use_asked_threads(ranks, run.settings());
   StepBench bench(ranks, run);
+  if (run.settings().get<bool>("turns")) return run_turns(ranks, run.settings(), bench);
   ranks.watch(run.settings().get<double>("train.watchdog"));
   const Result result = measure(bench, run.settings().get<int>("repetitions"));
   if (!ranks.root()) return k_done;
@@ -153,7 +177,8 @@ int run_ops(Ranks& ranks, std::span<const std::string> arguments) {
   for (const Model& model : models_of(arguments)) {
     std::vector<std::string> all(arguments.begin(), arguments.end());
     all.insert(all.end(), model.flags.begin(), model.flags.end());
-    run = std::make_unique<Run>(ranks, all, common_options());
+    run = std::make_unique<Run>(ranks, all, ops_options());
+    use_asked_threads(ranks, run->settings());
     StepBench bench(ranks, *run);
     const Result result = measure(bench, run->settings().get<int>("repetitions"));
     models.add({model.name, bench.model().parameters(), bench.tokens_per_step(),

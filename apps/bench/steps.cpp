@@ -65,23 +65,42 @@ StepTimes StepBench::measure(int repetitions) {
   ProductBench bench(products, dtype(), setup_->device().threads());
   StepTimes times;
   for (const Product& product : products) times.product_flops += product.flops();
-  for (int i = 0; i < k_warm_up_steps; ++i) step();
+  warm_up();
 
   TraceCosts costs(plan);
   const CpuShare share;
   for (int repetition = 0; repetition < repetitions; ++repetition) {
+    add_step(times, costs);
     const double begin = now_seconds();
-    step();
-    const double middle = now_seconds();
     for (const Product& product : products) bench.run(product);
-    times.step.push_back(middle - begin);
-    times.products.push_back(now_seconds() - middle);
-    costs.add_step(events_);
+    times.products.push_back(now_seconds() - begin);
   }
   times.cpu_share = share.of(setup_->device().threads());
   times.ops = costs.costs();
   times.loss = loss_;
   return times;
+}
+
+StepTimes StepBench::measure_steps(std::int64_t count) {
+  StepTimes times;
+  TraceCosts costs(setup_->engine().training().plan);
+  const CpuShare share;
+  for (std::int64_t i = 0; i < count; ++i) add_step(times, costs);
+  times.cpu_share = share.of(setup_->device().threads());
+  times.ops = costs.costs();
+  times.loss = loss_;
+  return times;
+}
+
+void StepBench::warm_up() {
+  for (int i = 0; i < k_warm_up_steps; ++i) step();
+}
+
+void StepBench::add_step(StepTimes& times, TraceCosts& costs) {
+  const double begin = now_seconds();
+  step();
+  times.step.push_back(now_seconds() - begin);
+  costs.add_step(events_);
 }
 
 }  // namespace tessera::apps

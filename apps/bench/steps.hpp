@@ -38,11 +38,18 @@ class StepBench {
   std::int64_t tokens_per_step() const { return global_batch_ * model_.sequence; }
   DType dtype() const;
 
+  /// Some steps that are not measured. Collective.
+  void warm_up();
+
   /// Warms up, then measures steps and products in turn. Collective.
   StepTimes measure(int repetitions);
 
+  /// Steps only: `products` is empty. Collective.
+  StepTimes measure_steps(std::int64_t count);
+
  private:
   void step();
+  void add_step(StepTimes& times, TraceCosts& costs);
 
   std::unique_ptr<EngineSetup> setup_;
   ModelConfig model_;

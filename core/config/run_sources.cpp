@@ -30,6 +30,19 @@ std::string text_of(const std::filesystem::path& path) {
   return text;
 }
 
+/// What follows an unknown flag may be its value, not the run file.
+std::string text_of_run_file(const std::string& path, std::span<const Problem> problems) {
+  try {
+    return text_of(path);
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::not_found || problems.empty()) throw;
+    std::string hint = "It was taken for the run file.";
+    for (const Problem& problem : problems)
+      hint += fmt::format("\n{}{}{}", problem.what, problem.hint.empty() ? "" : ": ", problem.hint);
+    throw Error(error.kind(), error.what(), hint);
+  }
+}
+
 /// Reads the preset that the strongest of the raws names.
 void add_preset(RunSources& sources) {
   const Raw* preset = nullptr;
@@ -87,7 +100,7 @@ RunSources gather_sources(std::span<const std::string> arguments, std::span<cons
   sources.positionals = std::move(flags.positionals);
   if (run_file == RunFile::first && !sources.positionals.empty()) {
     const std::string& path = sources.positionals.front();
-    sources.raws = read_ini(text_of(path), path, sources.problems);
+    sources.raws = read_ini(text_of_run_file(path, sources.problems), path, sources.problems);
   }
   check_variables(environment, options, sources.problems);
   for (Raw& raw : read_environment(environment)) sources.raws.push_back(std::move(raw));

@@ -94,6 +94,32 @@ class BenchTest(program.ProgramTest):
         self.assertLessEqual(facts["step_milliseconds_least"] * 0.5, sum(op["milliseconds"] for op in ops.values()))
         self.assertTrue(all(row["excess"] > 0 for row in facts["costliest"]))
 
+    def test_products_of_a_mixture(self):
+        experts = ["--model.experts=4", "--model.experts_per_token=2", "--model.expert_ffn=96"]
+        _, facts = self.bench("step", *MODEL_FLAGS, *experts, "--repetitions=5")
+        ops = {row["op"]: row for row in facts["ops"]}
+        # Of 32 tokens that 2 experts each see; every product of the forward has two more in the backward.
+        matrices = 2 * (4 * 64 * 64 + 2 * 3 * 64 * 96 + 4 * 64) + 131 * 64
+        flops = facts["product_gflops"] * facts["product_milliseconds"] * 1e6
+        self.assertAlmostEqual(flops / (3 * 2 * 32 * matrices), 1, delta=1e-3)
+        self.assertEqual(ops["grouped_linear"]["calls"], 2 * 3)
+
+    def test_turns(self):
+        command = [program.TESSERA, "bench", "step", *MODEL_FLAGS, "--threads", "1", "--turns", "--json=out.json"]
+        outcome = self.run_command(command, program.DONE, None, text="3\n1\n")
+        facts, first, second, *_, figure = outcome.out.splitlines()
+        self.assertGreater(json.loads((self.folder / "out.json").read_text())["tokens_per_second"], 0)
+        self.assertEqual(json.loads(facts)["tokens_per_step"], 32)
+        self.assertEqual((json.loads(facts)["ranks"], json.loads(facts)["threads"]), (1, 1))
+        first, second = json.loads(first), json.loads(second)
+        self.assertEqual((len(first["seconds"]), len(second["seconds"])), (3, 1))
+        self.assertLess(0, first["ops"]["adamw"])
+        self.assertLess(sum(first["ops"].values()), sum(first["seconds"]))
+        self.assertGreater(first["stream_bytes_per_second"], 0)
+        self.assertRegex(figure, r"^FOM tokens_per_second=[\d.]+ repetitions=4 world=1$")
+        refused = self.run_command(command, program.USAGE, None, text="1\nmany\n")
+        self.assertIn("'many' is no number of steps", refused.err)
+
     def test_a_step_of_two_ranks_with_a_run_file(self):
         lines = ["[model]", *MODEL, "[train]", "global_batch=4"]
         self.write("run.ini", "\n".join(lines))
@@ -135,6 +161,9 @@ class BenchTest(program.ProgramTest):
         self.assertIn("did you mean model.layers?", outcome.err)
         self.run_program("bench", "step", "--repetitons=5", code=program.CONFIGURATION)
         self.run_program("bench", "step", "missing.ini", code=program.NOT_FOUND)
+        outcome = self.run_program("bench", "step", "--threds", "1", code=program.NOT_FOUND)
+        self.assertIn("taken for the run file", outcome.err)
+        self.assertIn("unknown flag --threds: did you mean threads?", outcome.err)
 
 
 if __name__ == "__main__":

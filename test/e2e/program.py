@@ -55,12 +55,12 @@ class ProgramTest(unittest.TestCase):
         launcher = ["timeout", "-k", "5", str(SECONDS), "mpirun", "--oversubscribe", "--bind-to", "none"]
         return self.run_command([*launcher, "-n", str(ranks), TESSERA, *map(str, arguments)], code, MPI_ENVIRONMENT)
 
-    def run_command(self, command, code, environment):
+    def run_command(self, command, code, environment, text=""):
         finished = subprocess.run(
             command,
             cwd=self.folder,
             capture_output=True,
-            stdin=subprocess.DEVNULL,
+            input=text.encode(),
             timeout=SECONDS + 10,
             env={**os.environ, **(environment or {})},
             check=False,

@@ -1,136 +1,139 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: The Tessera authors
 # SPDX-License-Identifier: Apache-2.0
-"""Training speed beside PyTorch's: runs of both in turn, in one order and in the reverse one, and their ratios.
+"""Training speed beside PyTorch's, in one session: README.md says how.
 
     test/peers/setup.sh /tmp/peers
-    test/peers/compare.py --program build/release/bin/tessera --python /tmp/peers/bin/python
+    test/peers/compare.py --program build/release/bin/tessera --python /tmp/peers/bin/python --json peers.json
 
-For every case the loss of the same weights on the same text is compared first. Then each pair runs `tessera bench step`,
-PyTorch eager and PyTorch compiled, each in a new process; the ratio is ours over the better of the two.
+Exit code 1 when losses of the same weights on the same tokens differ.
 """
 
 import argparse
-import dataclasses
 import json
 import os
 import pathlib
-import random
-import re
-import statistics
-import subprocess
-import sys
 import tempfile
+import time
 
-HERE = pathlib.Path(__file__).resolve().parent
-LLAMA = str(HERE / "llama_15m.ini")
-LOSS_TOLERANCE = 2e-5  # relative, in fp32
+from cases import CASES, STARTS
+from engines import Engines
+from figures import results_table, spread, starts_table
 
-
-@dataclasses.dataclass(frozen=True)
-class Case:
-    model: str
-    batch: int
-    sequence: int
-    threads: int
-    ranks: int = 1
-
-    @property
-    def name(self):
-        model = pathlib.Path(self.model).stem
-        return f"{model}-{self.batch}x{self.sequence}-" + (f"{self.ranks}r" if self.ranks > 1 else f"{self.threads}t")
+LOSS_TOLERANCE = 5e-6  # relative, of every step, in fp32
 
 
-CASES = [*(Case("gpt2_124m", batch, sequence, threads) for batch, sequence in ((4, 256), (1, 1024)) for threads in (1, 2)),
-         *(Case(LLAMA, 4, 256, threads) for threads in (1, 2)), Case(LLAMA, 4, 256, 1, ranks=2)]
+def check_losses(case, ours, theirs):
+    for name, losses in theirs.items():
+        for step, (mine, other) in enumerate(zip(ours, losses, strict=True)):
+            if abs(mine - other) > LOSS_TOLERANCE * abs(other):
+                raise SystemExit(f"{case.name}: {step} steps from the same weights the loss is {mine} here, {other} in "
+                                 f"PyTorch ({name})")
 
 
-def execute(command, threads, folder=None):
-    environment = os.environ | {"OMP_NUM_THREADS": str(threads), "OMPI_ALLOW_RUN_AS_ROOT": "1",
-                                "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    done = subprocess.run([str(word) for word in command], capture_output=True, text=True, env=environment, cwd=folder,
-                          check=False)
-    if done.returncode != 0:
-        sys.exit(f"{' '.join(map(str, command))}\nended with {done.returncode}:\n{done.stderr[-3000:]}")
-    return done.stdout
-
-
-class Peers:
-    def __init__(self, arguments):
-        self.program = pathlib.Path(arguments.program).resolve()
-        self.python, self.steps = arguments.python, arguments.steps
-
-    def engine(self, verb, case, *flags, folder=None):
-        model = [case.model] if case.model.endswith(".ini") else [f"--model.preset={case.model}"]
-        launcher = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", case.ranks] if case.ranks > 1 else []
-        sizes = [f"--model.sequence={case.sequence}", f"--train.global_batch={case.batch}",
-                 f"--train.micro_batch={case.batch // case.ranks}", "--model.dropout=0"]
-        return execute([*launcher, self.program, *verb, *model, *sizes, *flags], case.threads, folder)
-
-    def ours(self, case):
-        text = self.engine(["bench", "step"], case, f"--repetitions={self.steps}")
-        return float(re.search(r"FOM tokens_per_second=([\d.]+)", text).group(1))
-
-    def theirs(self, case, mode):
-        text = execute([self.python, HERE / "torch_step.py", "--model", case.model, "--batch", case.batch, "--sequence",
-                        case.sequence, "--threads", case.threads, "--processes", case.ranks, "--mode", mode, "--steps",
-                        self.steps], case.threads)
-        return json.loads(text.splitlines()[-1])["tokens_per_second"]
-
-    def losses(self, case):
-        """(ours, theirs): of the weights after one step, on a text that is one batch."""
-        with tempfile.TemporaryDirectory() as name:
-            folder = pathlib.Path(name)
-            letters = random.Random(1).choices("etaoin shrdlu", k=case.batch * case.sequence)
-            (folder / "text.txt").write_text("".join(letters), encoding="utf-8")
-            execute([self.program, "prepare", "text.txt", "--output", "text.h5"], 1, folder)
-            self.engine(["train"], case, "--data.train=text.h5", "--train.steps=2", "--checkpoint.dir=saved",
-                        "--checkpoint.interval=1", "--log.dir=log", folder=folder)
-            rows = [json.loads(line) for line in (folder / "log" / "metrics.jsonl").read_text().splitlines()]
-            ours = next(row["loss"] for row in rows if row.get("step") == 2)
-            theirs = execute([self.python, HERE / "torch_loss.py", "--model", case.model, "--checkpoint",
-                              folder / "saved" / "step-00000001", "--text", folder / "text.txt", "--sequence",
-                              case.sequence], case.threads)
-            return ours, float(theirs)
-
-
-def spread(values):
-    return {"median": statistics.median(values), "least": min(values), "most": max(values)}
-
-
-def compare(peers, case, pairs):
-    ours, theirs = peers.losses(case)
-    if abs(ours - theirs) > LOSS_TOLERANCE * abs(theirs):
-        sys.exit(f"{case.name}: the loss is {ours} here and {theirs} in PyTorch")
-    print(f"{case.name}: losses {ours:.6f} and {theirs:.6f}, load {os.getloadavg()[0]:.1f}", flush=True)
-    runs = {"ours": lambda: peers.ours(case), "eager": lambda: peers.theirs(case, "eager"),
-            "compile": lambda: peers.theirs(case, "compile")}
-    found = {name: [] for name in runs}
+def take_turns(workers, case, pairs):
+    """{name: answers}, one per pair; and the largest share of a core that the others used in somebody's turn."""
+    found, idle = {name: [] for name in workers}, 0.0
     for pair in range(pairs):
-        for name in runs if pair % 2 == 0 else reversed(runs):
-            found[name].append(runs[name]())
-    ratios = [mine / max(eager, compiled) for mine, eager, compiled in zip(*found.values())]
-    result = {"case": case.name, "losses": [ours, theirs], "ratio": spread(ratios),
-              **{name: spread(values) for name, values in found.items()}}
-    print("  tokens/s: " + ", ".join(f"{name} {result[name]['median']:.1f}" for name in runs)
-          + "; ratio {median:.2f} ({least:.2f} to {most:.2f})".format(**result["ratio"]), flush=True)
-    return result
+        for name in workers if pair % 2 == 0 else reversed(workers):
+            others = [worker for other, worker in workers.items() if other != name]
+            used, begin = sum(other.cpu_seconds() for other in others), time.monotonic()
+            found[name].append(workers[name].take_turn(case.steps))
+            idle = max(idle, (sum(other.cpu_seconds() for other in others) - used) / (time.monotonic() - begin))
+    return found, idle
+
+
+def slowest(answers, key):
+    """Seconds of the steps of a turn, each as long as its slowest process takes."""
+    return sum(max(values) for values in zip(*(answer[key] for answer in answers)))
+
+
+def evaluate(case, found, parameters):
+    """Rates of every pair, and ratios of ours to the better peer's."""
+    peers = [name for name in found if name != "ours"]
+    rates = {name: [case.tokens * case.steps / slowest(answers, "seconds") for answers in turns]
+             for name, turns in found.items()}
+    # Weights, gradient and two moments are read, all but the gradient written: 28 bytes.
+    update_bytes = 28 * parameters * case.steps
+    updates = {name: [update_bytes / slowest(answers, "update_seconds") for answers in found[name]] for name in peers}
+    updates["ours"] = [update_bytes / answers[0]["ops"]["adamw"] for answers in found["ours"]]
+    streams = [answers[0]["stream_bytes_per_second"] for answers in found["ours"]]
+
+    def ratios(values):
+        return [mine / max(values[name][pair] for name in peers) for pair, mine in enumerate(values["ours"])]
+
+    return {"tokens_per_second": {name: spread(values) for name, values in rates.items()},
+            "ratio": spread(ratios(rates)),
+            "update_bytes_per_second": {name: spread(values) for name, values in updates.items()},
+            "update_ratio": spread(ratios(updates)),
+            "stream_bytes_per_second": spread(streams),
+            "update_over_stream": spread([u / s for u, s in zip(updates["ours"], streams)])}
+
+
+def compare(engines, case, pairs):
+    load = os.getloadavg()
+    ours = engines.losses(case)
+    with engines.workers(case) as workers:
+        facts = {name: worker.ready() for name, worker in workers.items()}
+        theirs = {name: [sum(step) / case.ranks for step in zip(*(answer["losses"] for answer in answers))]
+                  for name, answers in facts.items() if name != "ours"}
+        check_losses(case, ours, theirs)
+        for name, worker in workers.items():
+            worker.take_turn(1)
+        found, idle = take_turns(workers, case, pairs)
+    parameters = facts["ours"][0]["parameters"]
+    return {"case": case.name, "parameters": parameters, "tokens": case.tokens, "threads": case.threads,
+            "ranks": case.ranks, "pairs": pairs, "steps_of_turn": case.steps, "losses": {"ours": ours, **theirs},
+            **evaluate(case, found, parameters), "cores_used_by_waiting": idle,
+            "load": {"before": load, "after": os.getloadavg()}}
+
+
+def compare_starts(engines, case, pairs):
+    found = {"ours": [], "eager": []}
+    for pair in range(pairs):
+        for name in found if pair % 2 == 0 else reversed(found):
+            found[name].append(engines.start(case, name))
+    return {"case": case.name, "seconds": {name: spread(values) for name, values in found.items()}, "pairs": pairs,
+            "ratio": spread([mine / other for mine, other in zip(found["ours"], found["eager"])]),
+            "load": {"after": os.getloadavg()}}
+
+
+def parse_arguments():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", required=True, type=pathlib.Path)
+    parser.add_argument("--python", required=True, help="of an environment made by setup.sh")
+    names = [case.name for case in CASES] + [f"start-{case.name}" for case in STARTS]
+    parser.add_argument("--case", action="append", choices=names, help="only these")
+    parser.add_argument("--pairs", type=int, default=6, help="turns of each (5 or more), every second pair in reverse order")
+    parser.add_argument("--plain", action="store_true", help="PyTorch without settings of the allocator")
+    parser.add_argument("--json", type=pathlib.Path)
+    arguments = parser.parse_args()
+    if arguments.pairs < 5:
+        parser.error("--pairs is 5 or more")
+    return arguments
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--program", required=True)
-    parser.add_argument("--python", required=True, help="of an environment made by setup.sh")
-    parser.add_argument("--case", action="append", choices=[case.name for case in CASES], help="only these")
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--steps", type=int, default=5, help="timed steps of a run, 5 or more")
-    parser.add_argument("--json", type=pathlib.Path)
-    arguments = parser.parse_args()
-    peers = Peers(arguments)
-    results = [compare(peers, case, arguments.pairs) for case in CASES
-               if arguments.case is None or case.name in arguments.case]
+    arguments = parse_arguments()
+
+    def chosen(name):
+        return arguments.case is None or name in arguments.case
+
+    results, starts = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        engines = Engines(arguments.program.resolve(), arguments.python, pathlib.Path(folder), arguments.plain)
+        print(engines.description(), flush=True)
+        for case in CASES:
+            if chosen(case.name):
+                results.append(compare(engines, case, arguments.pairs))
+                print(results_table(results[-1:]), flush=True)
+        for case in STARTS:
+            if chosen(f"start-{case.name}"):
+                starts.append(compare_starts(engines, case, arguments.pairs))
+        facts = {**engines.facts(), "cases": results, "starts": starts}
     if arguments.json:
-        arguments.json.write_text(json.dumps(results, indent=1) + "\n", encoding="utf-8")
+        arguments.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+    print("\n".join(table for table in (results_table(results), starts_table(starts)) if table))
 
 
 if __name__ == "__main__":

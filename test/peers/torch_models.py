@@ -53,70 +53,75 @@ def rotate(x, cos, sin):
     return torch.cat([first * cos - second * sin, second * cos + first * sin], -1)
 
 
+def turns(model, sequence):
+    """(cos, sin) of rotary positions."""
+    half = model.getint("hidden") // model.getint("heads") // 2
+    with torch.device("cpu"):
+        exponents = torch.arange(half, dtype=torch.float64) / half
+        angles = torch.arange(sequence)[:, None] * model.getfloat("rope_theta") ** -exponents
+        return angles.cos().float(), angles.sin().float()
+
+
 class Decoder(nn.Module):
     """Pre-norm; returns the mean loss of the next token over a batch of ids [samples, sequence + 1]."""
 
     def __init__(self, model, sequence):
         super().__init__()
         hidden, epsilon, self.gpt = model.getint("hidden"), model.getfloat("norm_epsilon"), model["architecture"] == "gpt"
+        self.turn = None if self.gpt else turns(model, sequence)
         norm = (lambda: nn.LayerNorm(hidden, epsilon)) if self.gpt else (lambda: nn.RMSNorm(hidden, epsilon))
         self.embedding = nn.Embedding(model.getint("vocab"), hidden)
         if self.gpt:
             self.position_embedding = nn.Parameter(torch.empty(model.getint("sequence"), hidden))
-        else:
-            half = hidden // model.getint("heads") // 2
-            turns = torch.arange(half, dtype=torch.float64) / half
-            angle = torch.arange(sequence)[:, None] * model.getfloat("rope_theta") ** -turns
-            self.register_buffer("cos", angle.cos().float())
-            self.register_buffer("sin", angle.sin().float())
         self.layers = nn.ModuleList(Block(model, norm) for _ in range(model.getint("layers")))
         self.norm = norm()
         self.head = None if model.getboolean("tied") else nn.Linear(hidden, model.getint("vocab"), bias=False)
+
+    def initialise(self):
+        """Random weights, for runs whose loss does not matter."""
         for p in self.parameters():
             if p.dim() == 2:
                 nn.init.normal_(p, std=0.02)
+            else:
+                nn.init.ones_(p)
 
     def forward(self, ids):
         x = self.embedding(ids[:, :-1])
         if self.gpt:
             x = x + self.position_embedding[: x.shape[1]]
-        turn = None if self.gpt else (self.cos, self.sin)
+        turn = self.turn
         for layer in self.layers:
             x = layer(x, turn)
         logits = F.linear(self.norm(x), self.embedding.weight if self.head is None else self.head.weight)
         return F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten())
 
-    @torch.no_grad()
-    def load(self, weights):
-        """From tensors with the engine's names; all of them are used."""
-        left = dict(weights)
-        take = left.pop
+    def sources(self):
+        """Of every parameter: the names that the engine gives to its rows."""
+        found = {}
 
-        def fill(module, *fields):
-            for kind, suffix in (("weight", ""), ("bias", ".bias")):
-                target = getattr(module, kind, None)
-                if target is not None:
-                    target.copy_(torch.cat([take(field + suffix) for field in fields]))
-
-        def fill_norm(module, field):
-            module.weight.copy_(take(field + ".gain"))
+        def norm(module, field):
+            found[module.weight] = [field + ".gain"]
             if self.gpt:
-                module.bias.copy_(take(field + ".bias"))
+                found[module.bias] = [field + ".bias"]
 
-        self.embedding.weight.copy_(take("embedding"))
+        def linear(module, *fields):
+            found[module.weight] = list(fields)
+            if module.bias is not None:
+                found[module.bias] = [field + ".bias" for field in fields]
+
+        found[self.embedding.weight] = ["embedding"]
         if self.gpt:
-            self.position_embedding.copy_(take("position_embedding"))
+            found[self.position_embedding] = ["position_embedding"]
         for index, layer in enumerate(self.layers):
             name = f"layers.{index}."
-            fill_norm(layer.norm1, name + "norm1")
-            fill_norm(layer.norm2, name + "norm2")
-            fill(layer.qkv, *(name + "attention." + field for field in "qkv"))
-            fill(layer.o, name + "attention.o")
+            norm(layer.norm1, name + "norm1")
+            norm(layer.norm2, name + "norm2")
+            linear(layer.qkv, *(name + "attention." + field for field in "qkv"))
+            linear(layer.o, name + "attention.o")
             ups = ("gate", "up") if layer.gated else ("up",)
-            fill(layer.up, *(name + "feed_forward." + field for field in ups))
-            fill(layer.down, name + "feed_forward.down")
-        fill_norm(self.norm, "norm")
+            linear(layer.up, *(name + "feed_forward." + field for field in ups))
+            linear(layer.down, name + "feed_forward.down")
+        norm(self.norm, "norm")
         if self.head is not None:
-            self.head.weight.copy_(take("head"))
-        if left:
-            raise SystemExit(f"weights that the peer has no place for: {sorted(left)}")
+            found[self.head.weight] = ["head"]
+        return found
