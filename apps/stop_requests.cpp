@@ -49,6 +49,8 @@ StopRequests::StopRequests() : start_(std::chrono::steady_clock::now()) {
 
 StopRequests::~StopRequests() {
   catch_signals(SIG_DFL);
+  // The run is over; what asks for a save has come too late to do harm. Who wants the process gone can have that.
+  for (const int number : {SIGUSR1, SIGUSR2, SIGHUP}) ::signal(number, SIG_IGN);
   is_training = false;
 }
 

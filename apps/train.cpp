@@ -224,6 +224,7 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
   trace.reserve(setup.engine().training());
 
   Progress progress = first_progress(checkpoints, setup.engine(), args);
+  if (const auto action = ranks.faults().reached("ready")) spoil_weights(setup.engine(), *action);
   Hooks hooks(ranks, checkpoints, setup.engine(), stops, trace);
   hooks.open_metrics(progress.step + 1);
   std::optional<FaultySource> disturbed;
@@ -232,6 +233,7 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
   stops.begin(ranks, stop_file(settings), settings.get<double>("train.stop_after"));
   const Ending ending = train_and_explain(args, progress, hooks, ranks);
   trace.close();
+  ranks.faults().reached("end");
   if (ending == Ending::finished) return k_done;
   log_info("run", fmt::format("stopped after step {}{}", progress.step,
                               stops.reason().empty() ? "" : " by " + stops.reason()));

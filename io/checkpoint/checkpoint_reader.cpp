@@ -24,10 +24,10 @@ std::string describe(const LogicalTensor& tensor) {
   return fmt::format("{} {}", name_of(tensor.dtype), to_string(tensor.shape));
 }
 
-/// Whether an older checkpoint may do better; else the error is one of the ranks or the program.
+/// Whether an older checkpoint may do better; else the error is one of the ranks or the program. One that may not be
+/// read is most likely whole: to train its steps once more, and then to be refused its place, would be worse.
 bool is_about_files(ErrorKind kind) {
-  return kind == ErrorKind::data || kind == ErrorKind::not_found || kind == ErrorKind::io ||
-         kind == ErrorKind::permission;
+  return kind == ErrorKind::data || kind == ErrorKind::not_found || kind == ErrorKind::io;
 }
 
 /// Sentences, at most a screenful of them.

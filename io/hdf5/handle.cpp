@@ -27,25 +27,32 @@ herr_t collect(unsigned, const H5E_error2_t* entry, void* lines) {
   return 0;
 }
 
+constexpr std::string_view k_system_reason = "error message = '";
+
 /// Of a failed call of the operating system only what that says; the rest is addresses and a date with a line break.
 std::string reason_of(const std::string& line) {
-  constexpr std::string_view k_reason = "error message = '";
-  const std::size_t begin = line.find(k_reason);
+  const std::size_t begin = line.find(k_system_reason);
   if (begin == std::string::npos) return line;
-  const std::size_t text = begin + k_reason.size();
+  const std::size_t text = begin + k_system_reason.size();
   return line.substr(text, line.find('\'', text) - text);
 }
 
 std::atomic<bool> file_left_open{false};
 
+struct Reason {
+  std::string text;
+  bool of_the_system = false;  ///< a call of the operating system failed
+};
+
 /// The innermost reason and the outermost one; what lies between repeats them.
-std::string take_error_text() {
+Reason take_reason() {
   std::vector<std::string> lines;
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, collect, &lines);
   H5Eclear2(H5E_DEFAULT);
-  if (lines.empty()) return "no reason given";
+  if (lines.empty()) return {"no reason given"};
+  const bool of_the_system = lines.front().find(k_system_reason) != std::string::npos;
   const std::string reason = reason_of(lines.front());
-  return lines.size() == 1 ? reason : fmt::format("{} ({})", reason, lines.back());
+  return {lines.size() == 1 ? reason : fmt::format("{} ({})", reason, lines.back()), of_the_system};
 }
 
 herr_t close_object(Id object) {
@@ -88,7 +95,9 @@ Turn::Turn() : lock_(turn_mutex()) {
 
 void fail(ErrorKind kind, const Place& place) {
   const std::string object = place.object.empty() ? std::string() : fmt::format("{} in ", place.object);
-  throw Error(kind, fmt::format("cannot {} {}{}: HDF5: {}", place.action, object, place.file, take_error_text()),
+  const Reason reason = take_reason();
+  if (kind == ErrorKind::data && reason.of_the_system) kind = ErrorKind::io;
+  throw Error(kind, fmt::format("cannot {} {}{}: HDF5: {}", place.action, object, place.file, reason.text),
               kind == ErrorKind::data ? "The file is damaged or was made by something else: copy or make it again."
                                       : "Check the file system and the free space.");
 }

@@ -42,6 +42,8 @@ class Case:
     verb: tuple[str, ...] = ("train",)  # and its arguments before the options
     plain: bool = False  # no options of a run at all
     shell: str = ""  # bash, run by each rank before the program, as exec "$@" at its end; $RANK is known
+    script: str = ""  # of the folder slurm, that starts the ranks, with stand-ins for SLURM's commands
+    layout: tuple[str, ...] = ()  # those of the options that a run to which nothing happened has as well
     user: str = ""  # whose processes and folder they are; else those of the caller
     environment: dict = dataclasses.field(default_factory=dict)
     prepare: object = None  # called with the Workplace before the start

@@ -13,21 +13,24 @@ from case import After, Case
 
 
 class Reference:
-    """Runs of 1 and 2 ranks that nothing was done to."""
+    """Runs that nothing was done to, one for each number of ranks and layout that a case asks for."""
 
     def __init__(self, root, program):
+        self.root, self.program = pathlib.Path(root), program
         self.places = {}
-        for ranks in (1, 2):
-            folder = pathlib.Path(root) / f"reference{ranks}"
-            folder.mkdir()
-            place = workplace.Workplace(folder, program)
-            place.make_dataset()
-            code, text = place.run(ranks, {})
-            assert code == 0, text
-            self.places[ranks] = place
 
-    def of(self, ranks):
-        return self.places[max(ranks, 1)]
+    def of(self, case):
+        layout = {key: value for key, value in case.options.items() if key in case.layout}
+        key = (max(case.ranks, 1), *sorted(layout.items()))
+        if key not in self.places:
+            folder = self.root / f"reference{len(self.places)}"
+            folder.mkdir()
+            place = workplace.Workplace(folder, self.program)
+            place.make_dataset()
+            code, text = place.run(key[0], layout)
+            assert code == 0, text
+            self.places[key] = place
+        return self.places[key]
 
 
 def named_shared_memory():
@@ -39,7 +42,7 @@ class Trial:
 
     def __init__(self, case: Case, reference: Reference, program, root, shim):
         self.case, self.reference, self.shim = case, reference, shim
-        self.place = workplace.Workplace(root, program, reference.of(case.ranks))
+        self.place = workplace.Workplace(root, program, reference.of(case))
         self.failures, self.notes = [], []
         self.seconds = 0.0
 
@@ -58,7 +61,7 @@ class Trial:
         if any(name.startswith("SHIM_") for name in environment):
             environment["LD_PRELOAD"] = str(self.shim)
         job = place.start(case.ranks, case.options, environment, verb=case.verb, shell=case.shell, plain=case.plain,
-                          user=case.user)
+                          user=case.user, script=case.script)
         try:
             if case.meanwhile:
                 case.meanwhile(place, job)
@@ -112,7 +115,7 @@ class Trial:
             self.check_result()
 
     def check_result(self):
-        place, reference = self.place, self.reference.of(self.case.ranks)
+        place, reference = self.place, self.reference.of(self.case)
         last = workplace.LAST
         self.demand(place.digests(last) == reference.digests(last), "the weights in the end are other ones")
         rest = [name for name in place.checkpoints() if name.endswith(".tmp")]

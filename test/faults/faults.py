@@ -23,7 +23,7 @@ import time
 import driver
 from case import Subset
 
-TABLES = ("processes", "signals", "files", "start")
+TABLES = ("processes", "signals", "jobs", "files", "start", "chance")
 
 
 def chosen(arguments):

@@ -10,6 +10,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/time.h>
@@ -130,6 +131,23 @@ int close(int descriptor) {
   const bool due = is_due("close", descriptor);
   const int result = real(descriptor);
   return due ? fail() : result;
+}
+
+int open64(const char* path, int flags, ...) {
+  static auto* const real = next<int(const char*, int, ...)>("open64");
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);
+  va_end(more);
+  return is_due("open", path) ? fail() : real(path, flags, mode);
+}
+
+int open(const char* path, int flags, ...) {
+  va_list more;
+  va_start(more, flags);
+  const mode_t mode = va_arg(more, mode_t);
+  va_end(more);
+  return open64(path, flags, mode);
 }
 
 int rename(const char* from, const char* to) {

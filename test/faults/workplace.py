@@ -172,16 +172,33 @@ class Workplace:
         subprocess.run([self.program, "prepare", "--output", "train.h5", "text.txt"], cwd=self.folder, check=True,
                        capture_output=True)
 
-    def command(self, ranks, options, verb=("train",), shell="", plain=False, user=""):
+    def command(self, ranks, options, verb=("train",), shell="", plain=False, user="", script=""):
         arguments = [self.program, *verb] + ([] if plain else flags({**OPTIONS, **options}))
+        if script:
+            self.make_stand_ins(ranks)
+            return ["bash", str(pathlib.Path(__file__).parents[2] / "slurm" / script), *arguments[2:]]
         if shell:
             arguments = ["bash", "-c", 'RANK=${OMPI_COMM_WORLD_RANK:-0}; ' + shell, "rank", *arguments]
         as_user = ["setpriv", f"--reuid={user}", "--regid=nogroup", "--clear-groups", "--"] if user else []
         launcher = ["mpirun", "--oversubscribe", "--bind-to", "none", "-n", str(ranks)] if ranks > 0 else []
         return [*as_user, *launcher, *arguments]
 
-    def start(self, ranks, options, environment=None, **more):
-        return Job(self, self.command(ranks, options, **more), environment or {})
+    def make_stand_ins(self, ranks):
+        """SLURM's commands: srun starts the ranks by mpirun, and the others say what they were told."""
+        folder = self.root / "bin"
+        folder.mkdir()
+        mpirun = f"{shutil.which('mpirun')} --oversubscribe --bind-to none -n {ranks}"
+        skip = "while [[ $1 == -* ]]; do [[ $1 == *=* ]] || shift; shift; done"
+        for name, body in (("srun", f'{skip}; exec {mpirun} "$@"'), ("mpirun", f'{skip}; exec {mpirun} "$@"'),
+                           ("scontrol", 'echo "scontrol $*"')):
+            (folder / name).write_text(f"#!/usr/bin/env bash\n{body}\n")
+            (folder / name).chmod(0o755)
+
+    def start(self, ranks, options, environment=None, script="", **more):
+        slurm = {"PATH": f"{self.root / 'bin'}:{os.environ['PATH']}", "TESSERA": self.program, "SLURM_JOB_ID": "7",
+                 "SLURM_CPUS_PER_TASK": "1"}
+        return Job(self, self.command(ranks, options, script=script, **more),
+                   (slurm if script else {}) | (environment or {}))
 
     def run(self, ranks, options, environment=None, **more):
         """Exit code and output of a run that nothing is done to."""

@@ -4,6 +4,7 @@
 read-only, gone or broken."""
 
 import ctypes
+import json
 import os
 import shutil
 import struct
@@ -64,6 +65,18 @@ def datasets():
                                                          damage(place.folder / "other.h5")),
                    shell=seen_by_rank_1("other.h5", DATA), needs=may_not_mount, after=After.UNTOUCHED, seconds=10,
                    subset=Subset.ALWAYS if name == "cut" else Subset.ALL)
+    for error, code, name in ((2, c.NOT_FOUND, "missing"), (13, c.PERMISSION, "unreadable")):
+        yield Case(f"dataset-{name}-on-one", code, (r"error: rank 1: .*train\.h5: ", WHERE_TO_LOOK), seconds=10,
+                   environment={"SHIM_RANK": "1", "SHIM_FAIL": f"open:1:{error}", "SHIM_PATHS": DATA},
+                   after=After.UNTOUCHED, subset=Subset.ALL)
+    yield Case("dataset-broken-disk-on-one", c.IO, (r"error: rank 1: .*train\.h5.*Input/output error", WHERE_TO_LOOK),
+               environment={"SHIM_RANK": "1", "SHIM_FAIL": "pread:1:5", "SHIM_PATHS": DATA}, after=After.UNTOUCHED,
+               seconds=10, subset=Subset.ALL)
+    yield Case("dataset-broken-disk-while-training", c.IO, (r"error: rank 1 of 2: .*train\.h5.*Input/output error",),
+               environment={"SHIM_RANK": "1", "SHIM_FAIL": "pread:40:5", "SHIM_PATHS": DATA}, subset=Subset.ALL)
+    yield Case("dataset-left-open", c.DATA, (r"error: rank 0: .*train\.h5.*already open for write", WHERE_TO_LOOK),
+               prepare=lambda place: left_open(place.folder / DATA), after=After.UNTOUCHED, seconds=10,
+               subset=Subset.ALL)
     yield Case("dataset-token-flipped", c.DATA, (r"train\.h5 .* the checksum of the tokens differs", WHERE_TO_LOOK),
                prepare=lambda place: flip_token(place.folder / DATA), after=After.UNTOUCHED, seconds=10)
     yield Case("dataset-other-on-one", c.DISAGREEMENT, (r"rank 1: data.train or data.valid is not the same dataset",),
@@ -106,6 +119,16 @@ def flip_token(path):
     change(path, tokens_of(path) + 2000)
 
 
+def left_open(path):
+    """As a program leaves a file that was killed while it wrote: with the mark of that in the superblock."""
+    checksum = ctypes.CDLL("libhdf5_openmpi.so.103").H5_checksum_lookup3
+    checksum.restype, checksum.argtypes = ctypes.c_uint32, (ctypes.c_char_p, ctypes.c_size_t, ctypes.c_uint32)
+    content = bytearray(path.read_bytes())
+    content[11] |= 1
+    content[44:48] = struct.pack("<I", checksum(bytes(content[:44]), 44, 0))
+    path.write_bytes(content)
+
+
 def large_token(path):
     """A token that no tokenizer made, in a file whose checksum is right."""
     hashed = ctypes.CDLL("libxxhash.so.0").XXH3_64bits
@@ -139,7 +162,8 @@ def checkpoints():
                        after=After.UNTOUCHED, seconds=10, subset=rare, prepare=lambda place, file=file, damage=damage:
                        [damage(place.folder / folder / file) for folder in (NEWEST, OLDER)])
     for file in files:
-        yield Case(f"newest-{file}-on-one", (c.DONE, c.DATA, c.DISAGREEMENT), (r"rank 1|step-00000004",),
+        yield Case(f"newest-{file}-on-one", c.DONE, (r"warning .*step-00000004 was passed over: rank 1: ",
+                                                     r"resumed from run/checkpoints/step-00000002: step 2"),
                    prepare=lambda place, file=file: (shutil.copy(place.folder / NEWEST / file, place.folder / "other"),
                                                      cut(place.folder / "other", 0.7)),
                    shell=seen_by_rank_1("other", f"{NEWEST}/{file}"), needs=may_not_mount, after=After.NOTHING,
@@ -208,7 +232,35 @@ def disks():
     yield Case("disk-of-metrics-full", c.DONE, (r"warning .*metrics",), options={"log.dir": "log"},
                prepare=lambda place: ((place.folder / "log").mkdir(), small_disk(place, "64k", "log"),
                                       fill(place.folder / "log", 4096)), needs=may_not_mount, after=After.FINISHED)
+    yield Case("no-inodes", c.IO, (r"error: rank 0: .*(files|No space left on device)", WHERE_TO_LOOK),
+               prepare=lambda place: small_disk(place, "16m,nr_inodes=13"), needs=may_not_mount, repair=more_inodes,
+               subset=Subset.ALL)
+    yield Case("metrics-torn", c.DONE, prepare=lambda place: tear(place.folder / "run/metrics.jsonl"),
+               after=After.FINISHED, repair=lambda place: whole_lines(place.folder / "run/metrics.jsonl"),
+               subset=Subset.ALL)
+    yield Case("disk-of-trace-full", (c.DONE, c.IO), (r"No space left on device|are free",), needs=may_not_mount,
+               options={"train.trace": "trace/trace.json"}, after=After.NOTHING, subset=Subset.ALL,
+               prepare=lambda place: ((place.folder / "trace").mkdir(), small_disk(place, "64k", "trace"),
+                                      fill(place.folder / "trace", 4096)))
+    yield Case("last-one-is-kept", c.IO, (r"error: rank 1: .*Input/output error",), options={"checkpoint.keep": 1},
+               environment={"SHIM_RANK": "1", "SHIM_FAIL": "pread:1:5", "SHIM_PATHS": "step-00000006"},
+               subset=Subset.ALL)
     yield Case("few-descriptors", (c.RESOURCES, c.DONE), shell='ulimit -n 40; exec "$@"', ranks=2, subset=Subset.ALL)
+
+
+def more_inodes(place):
+    subprocess.run(["mount", "-o", "remount,nr_inodes=100", str(place.folder / "run/checkpoints")], check=True)
+
+
+def tear(path):
+    """As a run leaves it that was killed while it wrote a line."""
+    content = path.read_bytes()
+    path.write_bytes(content[:content.rindex(b"\n", 0, -1) + 20])
+
+
+def whole_lines(path):
+    steps = [json.loads(line)["step"] for line in path.read_text().splitlines() if '"step"' in line]
+    assert steps == sorted(set(steps)) and steps[-1] == 8, steps
 
 
 def vanish(place, job, folder="run/checkpoints"):

@@ -52,6 +52,8 @@ def cases():
                    fault=on_one + "do=error", subset=rare)
         yield Case(f"crashed-{phase}", c.CRASHED, (r"rank 1 .* exited on signal 11",), fault=on_one + "do=SEGV",
                    subset=Subset.ALL)
+        yield Case(f"out-of-memory-alone-{phase}", c.RESOURCES, (r"error: out of memory", r"hint: "), ranks=0,
+                   fault=at + " do=no_memory", subset=Subset.ALL)
         yield Case(f"killed-alone-{phase}", c.KILLED, ranks=0, fault=at + " do=KILL", subset=Subset.ALL)
         yield Case(f"throwing-alone-{phase}", c.INTERNAL, (r"error: a fault on purpose",), ranks=0,
                    fault=at + " do=error", subset=Subset.ALL)
@@ -65,6 +67,7 @@ def cases():
         yield Case(f"stopped-save-{step}", c.STALLED, (r"error: rank 1 has waited", r"Silent is rank 0"),
                    fault=at + "do=STOP", options=STALL, seconds=12, subset=Subset.ALL)
     yield from at_the_ends()
+    yield from several()
     yield from numbers()
 
 
@@ -75,11 +78,48 @@ def at_the_ends():
                shell='if [[ $RANK == 1 ]]; then kill -9 $$; fi; exec "$@"')
     yield Case("stopped-before-mpi", c.STALLED, (r"error: rank 0: the start of MPI has not returned for 2\.0 s", r"hint: "),
                shell='if [[ $RANK == 1 ]]; then kill -STOP $$; fi; exec "$@"', options=STALL, seconds=12)
+    # All is committed by then.
+    yield Case("killed-end", c.KILLED, (r"rank 1 .* exited on signal 9",), fault="rank=1 at=end do=KILL", subset=Subset.ALL)
+    yield Case("stopped-end", c.STALLED, (r"error: rank 0: the end of MPI has not returned for 2\.0 s", r"hint: "),
+               fault="rank=1 at=end do=STOP", options=STALL, seconds=12, subset=Subset.ALL)
+    yield Case("throwing-end", c.INTERNAL, (r"error: rank 1 of 2: a fault on purpose",), fault="rank=1 at=end do=error",
+               subset=Subset.ALL)
     yield Case("launcher-killed-save", c.KILLED, fault="rank=0 at=save.sync step=6 do=KILL to=launcher; "
                "at=save.sync step=6 do=pause; at=save.verify do=pause; at=save.manifest do=pause")
 
 
+PIPELINE = {"parallel.pipeline": 2}
+TENSOR = {"parallel.tensor": 2}
+CONTEXT = {"parallel.context": 2}
+
+
+def several():
+    """More ranks, and ranks that wait for each other in other ways."""
+    yield Case("killed-two-of-four", c.KILLED, (r"exited on signal 9",), ranks=4, subset=Subset.ALL,
+               fault="rank=1 at=step step=6 do=KILL; rank=3 at=step step=6 do=KILL")
+    yield Case("stopped-two-of-four", c.STALLED, (r"error: rank \d has waited", r"Silent .*1.*3"), ranks=4,
+               fault="rank=1 at=step step=6 do=STOP; rank=3 at=step step=6 do=STOP", options=STALL, seconds=15,
+               subset=Subset.ALL)
+    for name, layout in (("pipeline", PIPELINE), ("tensor", TENSOR), ("context", CONTEXT)):
+        for rank in (0, 1):
+            yield Case(f"stopped-{name}-{rank}", c.STALLED,
+                       (rf"error: rank {1 - rank} has waited", rf"Silent is rank {rank}"), options=STALL | layout,
+                       layout=tuple(layout), fault=f"rank={rank} at=step step=6 do=STOP", seconds=12, subset=Subset.ALL)
+        yield Case(f"killed-{name}", c.KILLED, (r"rank 1 .* exited on signal 9",), options=layout, layout=tuple(layout),
+                   fault="rank=1 at=step step=6 do=KILL", subset=Subset.ALL)
+        yield Case(f"out-of-memory-{name}", c.RESOURCES, (r"error: rank 1( of 2)?: out of memory",), options=layout,
+                   layout=tuple(layout), fault="rank=1 at=step step=6 do=no_memory", subset=Subset.ALL)
+    yield Case("stopped-without-shared-memory", c.STALLED, (r"error: rank 0 has waited \d\.\d s in ", r"hint: "),
+               fault="rank=1 at=step step=6 do=STOP", options=STALL, seconds=12, subset=Subset.ALL,
+               environment={"SHIM_FAIL": "memfd_create:1:38"})
+
+
 def numbers():
+    yield Case("nan-ready", c.NUMERICS, (r"rank 1 holds 1 values that are not finite in model head", r"hint: "),
+               fault="rank=1 at=ready do=nan", subset=Subset.ALL)
+    yield Case("nan-evaluation", c.NUMERICS, (r"validation loss at iteration 6.* nan",
+                                              r"rank 0 holds 1 values that are not finite"), ranks=1,
+               fault="at=step step=6 do=nan", subset=Subset.ALL)
     yield Case("nan-weights", c.NUMERICS,
                (r"error: step 6 cannot be saved:\nrank 1 holds 1 values that are not finite in model head", r"hint: "),
                fault="rank=1 at=step step=6 do=nan")

@@ -93,8 +93,19 @@ def other_requests():
     yield Case("stop-after-evaluation", c.STOPPED, (SAVED.format(6), r"stopped after step 6 by the time limit"),
                fault="at=evaluation do=pause", options={"train.stop_after": "0.6s"},
                not_said=(r"validation loss at iteration",), subset=Subset.ALL)
+    # Nothing is left to save, and the run is done.
+    for name in ("USR1", "TERM", "HUP"):
+        yield Case(f"{name.lower()}-end", c.DONE, fault=f"at=end do={name}", after=After.FINISHED, subset=Subset.ALL)
     # As srun does: every rank gets the signal directly, and no mpirun stands between.
     yield Case("usr1-all-ranks", c.STOPPED, (SAVED.format(5),), fault="at=step step=5 do=USR1")
+    yield Case("term-all-ranks", c.STOPPED, (SAVED.format(5),), fault="at=step step=5 do=TERM", subset=Subset.ALL)
+    yield Case("usr1-and-term", c.STOPPED, (SAVED.format(5),), subset=Subset.ALL,
+               fault="at=step step=5 do=USR1; rank=0 at=save.agree step=5 do=TERM; rank=1 at=save.write step=5 do=INT")
+    yield Case("usr1-two-of-four", c.STOPPED, (SAVED.format(5),), ranks=4, subset=Subset.ALL,
+               fault="rank=2 at=step step=5 do=USR1; rank=3 at=step step=5 do=USR1")
+    for name, layout in (("pipeline", {"parallel.pipeline": 2}), ("tensor", {"parallel.tensor": 2})):
+        yield Case(f"usr1-{name}", c.STOPPED, (SAVED.format(5),), options=layout, layout=tuple(layout),
+                   fault="rank=1 at=step step=5 do=USR1", subset=Subset.ALL)
     yield Case("ignored-signals", c.DONE, fault="at=step step=5 do=HUP", shell="trap '' HUP; exec \"$@\"",
                after=After.FINISHED, subset=Subset.ALL)
     yield Case("usr1-while-idle", c.STOPPED, (SAVED.format(5),), ranks=0, meanwhile=signal_while_stopped,

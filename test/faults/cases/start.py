@@ -123,6 +123,11 @@ def surroundings():
     default = {"OMPI_MCA_btl_vader_backing_directory": "/dev/shm"}
     yield Case("no-shared-memory", c.DONE, needs=may_not_mount, after=After.FINISHED, environment=default,
                shell=mounted("mount -t tmpfs -o ro,size=4k tmpfs /dev/shm"))
+    yield Case("missing-shared-memory", c.DONE, needs=may_not_mount, after=After.FINISHED, environment=default,
+               shell=WITHOUT_SHARED_MEMORY, subset=Subset.ALL)
+    yield Case("strict-umask", c.DONE, shell='umask 0077; exec "$@"', after=After.FINISHED, subset=Subset.ALL)
+    yield Case("checkpoints-of-another-user", c.PERMISSION, (r"step-00000004.*Permission denied", r"hint: "),
+               needs=not_root, user="nobody", prepare=foreign_checkpoints, after=After.UNTOUCHED, subset=Subset.ALL)
     yield Case("little-shared-memory", c.DONE, needs=may_not_mount, after=After.FINISHED, environment=default,
                shell=mounted("mount -t tmpfs -o size=64k tmpfs /dev/shm"), subset=Subset.ALL)
     yield Case("no-files-in-memory", c.DONE, after=After.FINISHED,
@@ -137,6 +142,21 @@ def surroundings():
                shell='"$@" | head -1; exit ${PIPESTATUS[0]}')
     yield Case("odd-folder", c.DONE, options={"checkpoint.dir": "run/checkpoints", "log.dir": "größer als, nichts"},
                after=After.FINISHED, subset=Subset.ALL)
+
+
+# A /dev that has all but the folder shm.
+WITHOUT_SHARED_MEMORY = r"""exec unshare -m bash -c '
+  new=$(mktemp -d) && mount -t tmpfs tmpfs "$new" && mkdir "$new/pts" && mount --rbind /dev/pts "$new/pts"
+  for file in null zero full random urandom; do touch "$new/$file" && mount --bind "/dev/$file" "$new/$file"; done
+  ln -s /proc/self/fd "$new/fd" && mount --rbind "$new" /dev && umount -l "$new" && rmdir "$new"
+  [[ ! -e /dev/shm ]] && exec "$@"' x "$@"
+"""
+
+
+def foreign_checkpoints(place):
+    place.give("run/checkpoints/step-00000004", "root")
+    for path in (place.folder / "run/checkpoints/step-00000004").iterdir():
+        path.chmod(0o600)
 
 
 def mounted(command):
