@@ -3,9 +3,10 @@
 #include "apps/run_state.hpp"
 
 #include <fmt/core.h>
+#include <limits>
 #include <nlohmann/json.hpp>
 
-#include "apps/json_depth.hpp"
+#include "core/base/json_depth.hpp"
 #include "core/config/core_options.hpp"
 #include "core/config/expert_layers.hpp"
 #include "core/config/value.hpp"
@@ -52,12 +53,23 @@ json write_model(const ModelConfig& m) {
           {"expert_capacity", m.experts.capacity}};
 }
 
+/// nlohmann makes an integer of any number.
+template <class Integer>
+Integer whole(const json& j, const char* name) {
+  const json& value = j.at(name);
+  const bool large = value.is_number_unsigned() &&
+                     value.get<std::uint64_t>() > static_cast<std::uint64_t>(std::numeric_limits<Integer>::max());
+  if (value.is_number_integer() && !large) return value.get<Integer>();
+  throw Error(ErrorKind::data, fmt::format("\"{}\" of the checkpoint is not a number of anything", name),
+              "the checkpoint is damaged; use an older one");
+}
+
 /// First versions wrote an interval.
 std::vector<int> read_expert_layers(const json& j) {
   const auto layers = j.at("layers").get<std::int64_t>();
   if (!j.contains("expert_layers")) {
     std::vector<int> every;
-    const auto interval = j.at("expert_interval").get<std::int64_t>();
+    const auto interval = whole<std::int64_t>(j, "expert_interval");
     for (std::int64_t layer = interval - 1; layer < layers; layer += interval) every.push_back(static_cast<int>(layer));
     return every;
   }
@@ -131,9 +143,8 @@ json write_loss_scale(const LossScaleState& s) {
 }
 
 LossScaleState read_loss_scale(const json& j) {
-  return {j.at("scale").get<double>(), j.at("good_steps").get<std::int64_t>(),
-          j.at("hysteresis_left").get<std::int64_t>(), j.at("skipped").get<std::int64_t>(),
-          j.at("skipped_at_floor").get<std::int64_t>()};
+  return {j.at("scale").get<double>(), whole<std::int64_t>(j, "good_steps"), whole<std::int64_t>(j, "hysteresis_left"),
+          whole<std::int64_t>(j, "skipped"), whole<std::int64_t>(j, "skipped_at_floor")};
 }
 
 }  // namespace
@@ -175,22 +186,23 @@ RunState read_state(std::string_view text, const std::string& where) {
                 "the checkpoint is damaged; use an older one");
   try {
     const json j = json::parse(text);
-    const int format = j.at("format").get<int>();
+    const auto format = whole<std::int64_t>(j, "format");
     if (format != k_format)
       throw Error(ErrorKind::data,
                   fmt::format("{}: format {} is not known to this version, which reads {}", where, format, k_format),
                   "use the version that wrote the checkpoint");
     RunState state;
-    j.at("step").get_to(state.progress.step);
-    j.at("consumed_samples").get_to(state.progress.consumed_samples);
-    j.at("consumed_tokens").get_to(state.progress.consumed_tokens);
+    state.progress.step = whole<std::int64_t>(j, "step");
+    state.progress.consumed_samples = whole<std::int64_t>(j, "consumed_samples");
+    state.progress.consumed_tokens = whole<std::int64_t>(j, "consumed_tokens");
     state.progress.loss_scale = read_loss_scale(j.at("loss_scale"));
     state.model = read_model(j.at("model"));
-    state.data = {j.at("data").at("fingerprint").get<std::uint64_t>(), j.at("data").at("samples").get<std::int64_t>(),
-                  j.at("data").value("isolate_documents", false)};
+    const json& data = j.at("data");
+    state.data = {whole<std::uint64_t>(data, "fingerprint"), whole<std::int64_t>(data, "samples"),
+                  data.value("isolate_documents", false)};
     j.at("optimizer").get_to(state.optimizer);
     j.at("precision").get_to(state.precision);
-    j.at("seed").get_to(state.seed);
+    state.seed = whole<std::uint64_t>(j, "seed");
     state.settings = j.at("settings").dump();
     return state;
   } catch (const json::exception& error) {

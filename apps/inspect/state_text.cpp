@@ -6,7 +6,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "apps/json_depth.hpp"
+#include "core/base/json_depth.hpp"
 
 namespace tessera::apps {
 namespace {

@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "core/base/error.hpp"
+#include "core/base/json_depth.hpp"
 #include "core/config/core_options.hpp"
 #include "core/module/build_tag.h"
 
@@ -17,6 +18,7 @@ namespace tessera {
 namespace {
 
 constexpr std::uintmax_t k_largest_manifest = 1 << 20;
+constexpr int k_most_depth = 32;
 
 }  // namespace
 
@@ -36,7 +38,12 @@ std::string build_fault(int abi_major, int abi_minor, std::string_view build_tag
 
 Manifest parse_manifest(std::string_view json, const std::filesystem::path& file) {
   try {
+    if (json_depth(json) > k_most_depth)
+      throw Error(ErrorKind::configuration, "its brackets lie too deep in each other");
     const auto document = nlohmann::ordered_json::parse(json);
+    for (const char* version : {"abi_major", "abi_minor"})
+      if (!document.at(version).is_number_integer())
+        throw Error(ErrorKind::configuration, fmt::format("\"{}\" must be a whole number", version));
     Manifest manifest;
     manifest.kind = document.at("kind");
     manifest.name = document.at("name");

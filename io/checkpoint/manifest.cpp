@@ -125,6 +125,15 @@ ManifestTensor tensor_from(const Json& json, const std::vector<ManifestFile>& fi
   return entry;
 }
 
+/// All numbers of a manifest are whole, and none is as large as to become another one in 64 bits with a sign.
+bool take_whole(int, Json::parse_event_t event, Json& value) {
+  if (event != Json::parse_event_t::value || !value.is_number()) return true;
+  const bool large =
+      value.is_number_unsigned() && value.get<std::uint64_t>() > std::numeric_limits<std::int64_t>::max();
+  if (!value.is_number_integer() || large) refuse(fmt::format("{} is not a number of anything", value.dump()));
+  return true;
+}
+
 Manifest manifest_from(const Json& json) {
   if (json.at("format").get<std::string>() != k_format) refuse("it has another format");
   const std::int64_t version = json.at("version");
@@ -183,7 +192,7 @@ Manifest parse_manifest(std::string_view text, const std::filesystem::path& path
   const std::optional<std::string_view> body = sealed_text(text);
   if (!body) damaged(path, "its own checksum differs");
   try {
-    return manifest_from(Json::parse(std::string(*body) + "}"));
+    return manifest_from(Json::parse(std::string(*body) + "}", take_whole));
   } catch (const Json::exception& error) {
     damaged(path, error.what());
   } catch (const std::invalid_argument& error) {

@@ -16,10 +16,19 @@ import faults
 from importlib import import_module
 
 
+def tests_of(text):
+    """Where cases are named: in the last column of a table, in all columns but the first of that of the phases."""
+    section = ""
+    for row in text.splitlines():
+        section = row[3:] if row.startswith("## ") else section
+        if row.startswith("| "):
+            yield row.split("|", 2)[2] if section == "Phases" else row.rsplit("|", 2)[1]
+
+
 def main():
     root = pathlib.Path(sys.argv[1])
     text = (root / "share/doc/faults.md").read_text()
-    tests = [row.rsplit("|", 2)[1] for row in text.splitlines() if row.startswith("| ")]
+    tests = list(tests_of(text))
     patterns = {name for column in tests for name in re.findall(r"`([^`]+)`", column)}
     paths = {name for column in tests for name in re.findall(r"test/[\w/.]+", column)}
     cases = [case.name for table in faults.TABLES for case in import_module(f"cases.{table}").cases()]

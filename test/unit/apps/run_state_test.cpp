@@ -88,6 +88,18 @@ TEST(RunStateTest, IntervalsOfFirstVersionsAreReadAndChecked) {
   expect_refused(with_interval("0"), "model.expert_interval of the checkpoint must be from 1");
 }
 
+TEST(RunStateTest, NumbersThatAreNotWholeAreDamage) {
+  RunState state;
+  state.model = testing_support::tiny_dense();
+  state.progress.step = 77;
+  state.settings = "{}";
+  for (const char* number : {"77.5", "1e30", "18446744073709551615", "null", "\"77\""}) {
+    std::string text = write_state(state);
+    text.replace(text.find("\"step\": 77") + 8, 2, number);
+    expect_refused(text, "\"step\" of the checkpoint is not a number of anything");
+  }
+}
+
 TEST(RunStateTest, BracketsWithoutEndAreDamage) {
   RunState state;
   state.model = testing_support::tiny_dense();

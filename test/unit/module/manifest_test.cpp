@@ -71,6 +71,13 @@ TEST(ManifestTest, ChangedTextIsRefusedOrReadWhole) {
   }
 }
 
+TEST(ManifestTest, OddNumbersAndDeepBracketsAreRefused) {
+  std::string text = text_of(TESSERA_TEST_MODULES "/test_good.json");
+  const std::size_t place = text.find(':', text.find("\"abi_minor\"")) + 1;
+  text.replace(place, text.find_first_of(",\n", place) - place, "1e300");
+  for (const std::string& odd : {text, std::string(100000, '[')}) EXPECT_THROW(parse_manifest(odd, "/x/y.json"), Error);
+}
+
 TEST(ManifestTest, OnlyOrdinaryFilesAreRead) {
   EXPECT_THROW(read_manifest("/dev/null"), Error);
   EXPECT_THROW(read_manifest("/nowhere/at_all.json"), Error);

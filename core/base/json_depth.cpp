@@ -1,11 +1,11 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
-#include "apps/json_depth.hpp"
+#include "core/base/json_depth.hpp"
 
 #include <algorithm>
 #include <cstddef>
 
-namespace tessera::apps {
+namespace tessera {
 
 int json_depth(std::string_view json) {
   int depth = 0, deepest = 0;
@@ -25,4 +25,4 @@ int json_depth(std::string_view json) {
   return deepest;
 }
 
-}  // namespace tessera::apps
+}  // namespace tessera
