@@ -20,7 +20,7 @@ def cases():
         victim, delay = chance.choice((0, 1, "launcher")), chance.uniform(0, LONGEST)
         yield Case(f"killed-anytime-{number}", (c.KILLED, c.DONE), fault="at=step do=pause; at=save.write do=pause",
                    meanwhile=lambda place, job, victim=victim, delay=delay: kill(job, victim, delay),
-                   subset=Subset.ALL)
+                   subset=Subset.ALWAYS if number < 3 else Subset.ALL)
 
 
 def kill(job, victim, delay):
