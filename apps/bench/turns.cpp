@@ -11,6 +11,7 @@
 #include <numeric>
 
 #include "apps/bench/machine.hpp"
+#include "apps/bench/samples.hpp"
 #include "core/base/error.hpp"
 
 namespace tessera::apps {
@@ -38,13 +39,14 @@ void print_line(const std::string& line) {
   std::fflush(stdout);
 }
 
-std::string answer(const StepTimes& times, double stream) {
+std::string answer(const StepTimes& times, double cpu_seconds, double stream) {
   std::string seconds, ops;
   for (const double s : times.step) seconds += fmt::format("{}{:.9f}", seconds.empty() ? "" : ", ", s);
   for (const OpCost& op : by_op(times.ops))
     ops += fmt::format("{}\"{}\": {:.9f}", ops.empty() ? "" : ", ", op.op,
                        std::accumulate(op.seconds.begin(), op.seconds.end(), 0.0));
-  return fmt::format(R"({{"seconds": [{}], "ops": {{{}}}, "stream_bytes_per_second": {:.0f}}})", seconds, ops, stream);
+  return fmt::format(R"({{"seconds": [{}], "cpu_seconds": {:.6f}, "ops": {{{}}}, "stream_bytes_per_second": {:.0f}}})",
+                     seconds, cpu_seconds, ops, stream);
 }
 
 }  // namespace
@@ -62,10 +64,13 @@ std::vector<double> take_turns(Ranks& ranks, StepBench& bench) {
     if (line.empty()) return all;
     std::int64_t steps = 0;
     ranks.agreed([&] { steps = steps_of(line); });
+    const double begin = now_seconds();
+    const CpuShare share;
     const StepTimes times = bench.measure_steps(steps);
+    const double cpu_seconds = share.of(1) * (now_seconds() - begin);
     const double stream = measure_stream_bandwidth(threads);
     all.insert(all.end(), times.step.begin(), times.step.end());
-    if (ranks.root()) print_line(answer(times, stream));
+    if (ranks.root()) print_line(answer(times, cpu_seconds, stream));
   }
 }
 

@@ -115,6 +115,7 @@ class BenchTest(program.ProgramTest):
         self.assertEqual((len(first["seconds"]), len(second["seconds"])), (3, 1))
         self.assertLess(0, first["ops"]["adamw"])
         self.assertLess(sum(first["ops"].values()), sum(first["seconds"]))
+        self.assertGreater(first["cpu_seconds"], 0)
         self.assertGreater(first["stream_bytes_per_second"], 0)
         self.assertRegex(figure, r"^FOM tokens_per_second=[\d.]+ repetitions=4 world=1$")
         refused = self.run_command(command, program.USAGE, None, text="1\nmany\n")

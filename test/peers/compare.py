@@ -13,6 +13,8 @@ import argparse
 import json
 import os
 import pathlib
+import signal
+import sys
 import tempfile
 import time
 
@@ -57,6 +59,9 @@ def evaluate(case, found, parameters):
     update_bytes = 28 * parameters * case.steps
     updates = {name: [update_bytes / slowest(answers, "update_seconds") for answers in found[name]] for name in peers}
     updates["ours"] = [update_bytes / answers[0]["ops"]["adamw"] for answers in found["ours"]]
+    # Of one process and one thread: what other programs take from the wall time is not in it.
+    work = {name: [case.tokens * case.steps / answers[0]["cpu_seconds"] for answers in turns]
+            for name, turns in found.items()} if case.threads * case.ranks == 1 else None
     streams = [answers[0]["stream_bytes_per_second"] for answers in found["ours"]]
 
     def ratios(values):
@@ -64,6 +69,8 @@ def evaluate(case, found, parameters):
 
     return {"tokens_per_second": {name: spread(values) for name, values in rates.items()},
             "ratio": spread(ratios(rates)),
+            "tokens_per_cpu_second": work and {name: spread(values) for name, values in work.items()},
+            "cpu_ratio": work and spread(ratios(work)),
             "update_bytes_per_second": {name: spread(values) for name, values in updates.items()},
             "update_ratio": spread(ratios(updates)),
             "stream_bytes_per_second": spread(streams),
@@ -115,6 +122,7 @@ def parse_arguments():
 
 def main():
     arguments = parse_arguments()
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # workers and folders go, too
 
     def chosen(name):
         return arguments.case is None or name in arguments.case

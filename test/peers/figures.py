@@ -23,11 +23,12 @@ def results_table(results):
     if not results:
         return ""
     peers = [name for name in results[0]["tokens_per_second"] if name != "ours"]
-    rows = [["case", "tokens/s", *peers, "ratio", "AdamW GB/s", *peers, "ratio", "of streaming", "load"]]
+    rows = [["case", "tokens/s", *peers, "ratio", "of CPU time", "AdamW GB/s", *peers, "ratio", "of streaming", "load"]]
     for result in results:
         rates, updates = result["tokens_per_second"], result["update_bytes_per_second"]
         rows.append([result["case"], with_spread(rates["ours"], decimals=1),
                      *(with_spread(rates[name], decimals=1) for name in peers), with_spread(result["ratio"]),
+                     with_spread(result["cpu_ratio"]) if result["cpu_ratio"] else "-",
                      f"{updates['ours']['median'] / 1e9:.1f}", *(f"{updates[name]['median'] / 1e9:.1f}" for name in peers),
                      with_spread(result["update_ratio"]), with_spread(result["update_over_stream"]),
                      f"{result['load']['before'][0]:.1f} {result['load']['after'][0]:.1f}"])

@@ -72,7 +72,7 @@ class Decoder(nn.Module):
         norm = (lambda: nn.LayerNorm(hidden, epsilon)) if self.gpt else (lambda: nn.RMSNorm(hidden, epsilon))
         self.embedding = nn.Embedding(model.getint("vocab"), hidden)
         if self.gpt:
-            self.position_embedding = nn.Parameter(torch.empty(model.getint("sequence"), hidden))
+            self.position_embedding = nn.Parameter(torch.empty(sequence, hidden))
         self.layers = nn.ModuleList(Block(model, norm) for _ in range(model.getint("layers")))
         self.norm = norm()
         self.head = None if model.getboolean("tied") else nn.Linear(hidden, model.getint("vocab"), bias=False)
@@ -88,7 +88,7 @@ class Decoder(nn.Module):
     def forward(self, ids):
         x = self.embedding(ids[:, :-1])
         if self.gpt:
-            x = x + self.position_embedding[: x.shape[1]]
+            x = x + self.position_embedding
         turn = self.turn
         for layer in self.layers:
             x = layer(x, turn)
