@@ -5,8 +5,10 @@
 #include <map>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "apps/checkpoint_folder.hpp"
+#include "apps/option_changes.hpp"
 #include "apps/run_state.hpp"
 #include "apps/tensor_files.hpp"
 #include "core/base/log.hpp"
@@ -167,6 +169,9 @@ std::optional<Resumed> resume_checkpoint(const CheckpointContext& context, Engin
     });
     load(context, *reader, engine);
     log_info("checkpoint", fmt::format("resumed from {}: step {}", where, state.progress.step));
+    const std::vector<std::string> changes = option_changes(state.settings, to_json(context.settings));
+    if (!changes.empty())
+      log_info("checkpoint", fmt::format("options that were others when it was saved: {}", fmt::join(changes, ", ")));
     const std::string directory = context.settings.get<std::string>("checkpoint.dir");
     const std::string in_place = context.ranks.from_root([&] {
       std::error_code error;

@@ -104,6 +104,12 @@ void Ranks::watch(double seconds) {
   options.limit = std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   options.own = &logs_.own();
   options.logs = logs_.all();
+  options.was_away = [](std::chrono::nanoseconds time) {
+    log_warning("watchdog",
+                fmt::format("this process did not run for {:.1f} s: it was stopped, its memory had been moved to the "
+                            "disk, or the machine had no time for it",
+                            std::chrono::duration<double>(time).count()));
+  };
   watchdog_ = std::make_unique<Watchdog>(options, end_stalled);
 }
 

@@ -6,6 +6,7 @@
 // Must not know: what the ranks do.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <span>
@@ -62,6 +63,9 @@ class Ranks {
 
   /// `action` on rank 0 only, with the same agreement. Its text is returned on all ranks. Collective.
   std::string from_root(const std::function<std::string()>& action);
+
+  /// How long this rank has waited for others so far.
+  std::chrono::nanoseconds waited() const { return std::chrono::nanoseconds(recorder_.waited()); }
 
   /// Faults on purpose, for tests.
   FaultPoints& faults() { return faults_; }

@@ -14,6 +14,7 @@
 #include "apps/checkpoints.hpp"
 #include "apps/memory_check.hpp"
 #include "apps/run.hpp"
+#include "apps/run_watch.hpp"
 #include "apps/stop_requests.hpp"
 #include "apps/trace_files.hpp"
 #include "apps/training_setup.hpp"
@@ -57,7 +58,7 @@ void spoil_weights(const Engine& engine, FaultAction action) {
 class Hooks final : public TrainerHooks {
  public:
   Hooks(Ranks& ranks, const CheckpointContext& checkpoints, Engine& engine, StopRequests& stops, TraceFile& trace)
-      : ranks_(ranks), checkpoints_(checkpoints), engine_(engine), stops_(stops), trace_(trace) {
+      : ranks_(ranks), checkpoints_(checkpoints), engine_(engine), stops_(stops), trace_(trace), watch_(ranks) {
     const Settings& settings = checkpoints.settings;
     interval_ = settings.get<std::int64_t>("log.interval");
     console_.total_steps = settings.get<std::int64_t>("train.steps");
@@ -78,6 +79,8 @@ class Hooks final : public TrainerHooks {
   void stepped(const StepRecord& record) override {
     trace_.write_step(engine_.training(), record.step);
     if (const auto action = ranks_.faults().reached("step", record.step)) spoil_weights(engine_, *action);
+    watch_.stepped(record.step_seconds);
+    watch_.begin();
     console_.skipped_steps += record.skipped ? 1 : 0;
     if (!ranks_.root()) return;
     if (metrics_) write_metrics(record);
@@ -87,10 +90,16 @@ class Hooks final : public TrainerHooks {
   }
 
   void evaluated(std::int64_t step, const EvaluationOutcome& outcome) override {
+    watch_.begin();
     if (ranks_.root()) print(evaluation_line(step, outcome.loss));
   }
 
-  void save(const Progress& progress) override { save_checkpoint(checkpoints_, engine_, progress); }
+  void save(const Progress& progress) override {
+    const auto begin = std::chrono::steady_clock::now();
+    save_checkpoint(checkpoints_, engine_, progress);
+    watch_.saved(begin);
+    watch_.begin();
+  }
 
   void not_saved(std::int64_t step) override {
     if (ranks_.root())
@@ -98,7 +107,11 @@ class Hooks final : public TrainerHooks {
                   fmt::format("step {} is not saved: its loss is not finite; older checkpoints stay", step));
   }
 
-  bool stop_asked() override { return stops_.asked(); }
+  bool stop_asked() override {
+    const bool asked = stops_.asked();
+    watch_.begin();
+    return asked;
+  }
 
  private:
   /// A disk that is full, or has gone, ends no training either.
@@ -124,6 +137,7 @@ class Hooks final : public TrainerHooks {
   Engine& engine_;
   StopRequests& stops_;
   TraceFile& trace_;
+  RunWatch watch_;
   std::optional<io::MetricsWriter> metrics_;
   ConsoleContext console_;
   std::int64_t interval_ = 1;
@@ -209,6 +223,7 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
   ranks.faults().reached("compile");
   TrainingSetup setup(ranks, run, trace.executor_options());
   const CheckpointContext checkpoints{ranks, settings, setup.mesh(), setup.model(), setup.data_identity()};
+  if (ranks.faults().any()) setup.disturb_sources(ranks.faults());
   TrainerArgs args = setup.trainer_args();
   ranks.agreed([&] {
     for (const char* option : k_read_later) settings.mark_used(option);
@@ -227,9 +242,6 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
   if (const auto action = ranks.faults().reached("ready")) spoil_weights(setup.engine(), *action);
   Hooks hooks(ranks, checkpoints, setup.engine(), stops, trace);
   hooks.open_metrics(progress.step + 1);
-  std::optional<FaultySource> disturbed;
-  if (ranks.faults().any() && args.validation.source != nullptr)
-    args.validation.source = &disturbed.emplace(*args.validation.source, ranks.faults(), "evaluation");
   stops.begin(ranks, stop_file(settings), settings.get<double>("train.stop_after"));
   const Ending ending = train_and_explain(args, progress, hooks, ranks);
   trace.close();

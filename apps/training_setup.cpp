@@ -34,6 +34,14 @@ void TrainingSetup::open_data() {
   validation_source_ = data_->validation_source(model_.vocab);
 }
 
+void TrainingSetup::disturb_sources(FaultPoints& faults) {
+  for (auto [source, point] : {std::pair(&source_, "data"), std::pair(&validation_source_, "evaluation")}) {
+    if (*source == nullptr) continue;
+    undisturbed_.push_back(std::move(*source));
+    *source = std::make_unique<FaultySource>(*undisturbed_.back(), faults, point);
+  }
+}
+
 DataIdentity TrainingSetup::data_identity() const {
   return {data_->dataset().fingerprint(), data_->training_samples().count,
           settings_.get<bool>("data.isolate_documents")};

@@ -29,6 +29,9 @@ class TrainingSetup {
   DataIdentity data_identity() const;
   TrainerArgs trainer_args() const;
 
+  /// From now on samples come to the points "data" (of training) and "evaluation".
+  void disturb_sources(FaultPoints& faults);
+
  private:
   void open_data();
 
@@ -36,7 +39,8 @@ class TrainingSetup {
   int devices_;
   std::unique_ptr<EngineSetup> parts_;
   std::unique_ptr<TrainingData> data_;
-  std::unique_ptr<io::DatasetSource> source_, validation_source_;
+  std::unique_ptr<BatchSource> source_, validation_source_;
+  std::vector<std::unique_ptr<BatchSource>> undisturbed_;
   ModelConfig model_;
 };
 

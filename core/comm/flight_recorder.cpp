@@ -142,6 +142,7 @@ void FlightRecorder::begin_wait(std::uint64_t index) {
 }
 
 void FlightRecorder::end_wait() {
+  waited_ += flight_clock() - log_.waiting_since_.load(std::memory_order_relaxed);
   log_.waiting_for_.store(0, k_release);
 }
 

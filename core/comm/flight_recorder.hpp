@@ -121,10 +121,14 @@ class FlightRecorder {
   void begin_wait(std::uint64_t index);
   void end_wait();
 
+  /// Nanoseconds in waits that have ended.
+  std::int64_t waited() const { return waited_; }
+
   const FlightLog& log() const { return log_; }
 
  private:
   FlightLog& log_;
+  std::int64_t waited_ = 0;
 };
 
 /// "all_reduce sum of 1024 f32, call 17 on tp".

@@ -14,6 +14,12 @@ constexpr std::chrono::nanoseconds period_of(std::chrono::nanoseconds limit) {
   return std::clamp(limit / 10, nanoseconds(std::chrono::milliseconds(5)), nanoseconds(std::chrono::seconds(1)));
 }
 
+/// How long a process may be away without a word.
+constexpr std::chrono::nanoseconds patience_of(std::chrono::nanoseconds limit) {
+  using std::chrono::nanoseconds;
+  return std::clamp(limit / 4, 20 * period_of(nanoseconds(0)), nanoseconds(std::chrono::seconds(30)));
+}
+
 }  // namespace
 
 Watchdog::Watchdog(WatchdogOptions options, std::function<void(const StallReport&)> report)
@@ -33,10 +39,15 @@ Watchdog::~Watchdog() {
 }
 
 void Watchdog::run() {
+  const std::chrono::nanoseconds period = period_of(options_.limit);
   std::unique_lock lock(mutex_);
-  while (!wake_.wait_for(lock, period_of(options_.limit), [this] { return stopping_; })) {
+  std::int64_t seen = flight_clock();
+  while (!wake_.wait_for(lock, period, [this] { return stopping_; })) {
     lock.unlock();
+    const std::chrono::nanoseconds away = std::chrono::nanoseconds(flight_clock() - seen) - period;
+    if (options_.was_away && away > patience_of(options_.limit)) options_.was_away(away);
     look();
+    seen = flight_clock();
     lock.lock();
   }
 }

@@ -21,10 +21,14 @@ struct WatchdogOptions {
   std::chrono::milliseconds limit{600'000};  ///< how long a wait may last
   FlightLog* own = nullptr;                  ///< of the rank that is watched
   std::vector<const FlightLog*> logs;        ///< of all ranks that can be read, `own` included; outlive the watchdog
+  /// Called on the watchdog's thread after the process has not run for a while: it was stopped and woken, or swapped
+  /// out, or the machine has no time for it.
+  std::function<void(std::chrono::nanoseconds)> was_away = nullptr;
 };
 
 /// A thread that looks at the rank's own log several times per limit, shows that the process lives, and calls `report`
-/// (on that thread) when a wait has lasted longer than the limit; again after each further limit.
+/// (on that thread) when a wait has lasted longer than the limit; again after each further limit. Nobody can tell that
+/// the only process of a run is stopped; that it was, this thread can.
 class Watchdog {
  public:
   Watchdog(WatchdogOptions options, std::function<void(const StallReport&)> report);

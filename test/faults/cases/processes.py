@@ -23,10 +23,10 @@ SAVE_STEPS = ("open", "declare", "agree", "sync", "verify", "manifest", "rename"
 STALL = {"train.watchdog": "2s"}
 
 
-def wake(place, job):
+def wake(place, job, seconds=0.5):
     """A run of one rank has nobody who could notice that it is stopped; it goes on when it is woken."""
     job.wait_for(lambda: any(state(pid) == "T" for pid in job.ranks().values()), "a stopped rank")
-    time.sleep(0.5)
+    time.sleep(seconds)
     for pid in job.ranks().values():
         os.kill(pid, signal.SIGCONT)
 
@@ -68,6 +68,7 @@ def cases():
                    fault=at + "do=STOP", options=STALL, seconds=12, subset=Subset.ALL)
     yield from at_the_ends()
     yield from several()
+    yield from slow()
     yield from numbers()
 
 
@@ -112,6 +113,21 @@ def several():
     yield Case("stopped-without-shared-memory", c.STALLED, (r"error: rank 0 has waited \d\.\d s in ", r"hint: "),
                fault="rank=1 at=step step=6 do=STOP", options=STALL, seconds=12, subset=Subset.ALL,
                environment={"SHIM_FAIL": "memfd_create:1:38"})
+
+
+def slow():
+    """Runs that go on, and badly."""
+    yield Case("slow-rank", c.DONE, (r"warning .*speed: the others wait for rank 1: it works 0\.\d+ s in a step",),
+               fault="rank=1 at=data do=pause", options={"train.steps": 40, "checkpoint.interval": 40,
+                                                        "train.eval_interval": 0}, after=After.NOTHING)
+    yield Case("slow-saves", c.DONE, (r"warning .*checkpoint: a save took [12]\.\d s, the training before it 0\.\d s",),
+               fault="; ".join(f"at=save.{step} do=pause" for step in ("write", *SAVE_STEPS)), after=After.FINISHED,
+               subset=Subset.ALL)
+    yield Case("woken", c.DONE, (r"warning .*watchdog: this process did not run for [23]\.\d s",), ranks=0,
+               fault="at=step step=5 do=STOP", options={"train.watchdog": "4s"}, after=After.FINISHED,
+               meanwhile=lambda place, job: wake(place, job, 2.5))
+    yield Case("stopped-data", c.STALLED, (r"error: rank 0 has waited \d\.\d s in ", r"Silent is rank 1"),
+               fault="rank=1 at=data do=STOP", options=STALL, seconds=12, subset=Subset.ALL)
 
 
 def numbers():

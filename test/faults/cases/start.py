@@ -16,6 +16,7 @@ ON_RANK_1 = 'if [[ $RANK == 1 ]]; then {}; fi; exec "$@"'
 def cases():
     yield from ranks_that_differ()
     yield from options()
+    yield from resumed()
     yield from layouts()
     yield from surroundings()
 
@@ -88,6 +89,13 @@ def options():
                   prepare=lambda place: (place.folder / "run.ini").write_text("[train]\nsteps\n[\n"))
     yield refused("fault-variable", (r"TESSERA_FAULT: 'do=jump' makes no sense",), code=c.USAGE,
                   environment={"TESSERA_FAULT": "at=step do=jump"})
+
+
+def resumed():
+    yield Case("resumed-with-other-options", c.DONE,
+               (r"options that were others when it was saved: .*optimizer\.lr = 0\.002 \(0\.001 before\), "
+                r"train\.steps = 9 \(8 before\)",), options={"optimizer.lr": 2e-3, "train.steps": 9}, after=After.NOTHING,
+               subset=Subset.ALL)
 
 
 def layouts():

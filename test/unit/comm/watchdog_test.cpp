@@ -4,8 +4,14 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <memory>
+#include <thread>
 
 #include "core/base/error.hpp"
 #include "core/comm/thread_communicator.hpp"
@@ -32,7 +38,7 @@ class Watched {
       FlightLog& own = *logs_[static_cast<std::size_t>(world.rank())];
       FlightRecorder recorder(own, world.rank());
       world.set_recorder(&recorder, "world");
-      WatchdogOptions options{k_limit, &own, {}};
+      WatchdogOptions options{k_limit, &own, {}, nullptr};
       for (const auto& log : logs_) {
         options.logs.push_back(log.get());
       }
@@ -95,9 +101,32 @@ TEST(Watchdog, IsQuietWhileCallsAreServed) {
   EXPECT_TRUE(watched.reports().empty()) << watched.reports().front().text;
 }
 
+TEST(Watchdog, SaysHowLongItsProcessDidNotRun) {
+  const pid_t child = fork();
+  if (child == 0) {  // stops, and is woken by its parent
+    FlightLog log{};
+    std::atomic<std::int64_t> away{0};
+    WatchdogOptions options{k_limit, &log, {&log}, [&](std::chrono::nanoseconds time) {
+                              away = std::max<std::int64_t>(away, time.count());
+                            }};
+    const Watchdog watchdog(options, [](const StallReport&) {});
+    std::this_thread::sleep_for(k_limit);  // for its thread to begin
+    raise(SIGSTOP);
+    std::this_thread::sleep_for(k_limit);
+    _exit(away > 500'000'000 ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  std::this_thread::sleep_for(milliseconds(700));
+  kill(child, SIGCONT);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 TEST(Watchdog, NeedsALimit) {
   FlightLog log{};
-  EXPECT_THROW(Watchdog({milliseconds(0), &log, {&log}}, [](const StallReport&) {}), Error);
+  EXPECT_THROW(Watchdog({milliseconds(0), &log, {&log}, nullptr}, [](const StallReport&) {}), Error);
 }
 
 }  // namespace
