@@ -131,7 +131,8 @@ void save_checkpoint(const CheckpointContext& context, Engine& engine, const Pro
                  settings.get<std::string>("optimizer.name"),
                  settings.get<std::string>("train.precision"),
                  static_cast<std::uint64_t>(settings.get<std::int64_t>("train.seed")),
-                 to_json(settings)};
+                 to_json(settings),
+                 context.kernels};
   std::function<void(std::string_view)> disturb;
   if (context.ranks.faults().any())
     disturb = [&](std::string_view at) { context.ranks.faults().reached(fmt::format("save.{}", at), progress.step); };
@@ -167,6 +168,9 @@ std::optional<Resumed> resume_checkpoint(const CheckpointContext& context, Engin
       state = read_state(reader->state(), where + "/state.json");
       compare(state, context, where);
     });
+    if (state.kernels != context.kernels && context.ranks.root())
+      log_warning("checkpoint",
+                  "the table of kernels is not that of the checkpoint: sums may be rounded in another way");
     load(context, *reader, engine);
     log_info("checkpoint", fmt::format("resumed from {}: step {}", where, state.progress.step));
     const std::vector<std::string> changes = option_changes(state.settings, to_json(context.settings));

@@ -29,6 +29,7 @@ struct CheckpointContext {
   const Mesh& mesh;
   const ModelConfig& model;
   DataIdentity data;
+  std::string kernels;  ///< text of the table that the run uses
 };
 
 /// Saves into checkpoint.dir. Collective; throws AgreedError, and what was committed before stays as it was. Weights

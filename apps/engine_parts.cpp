@@ -31,7 +31,8 @@ Mesh make_mesh(const Settings& settings, int world, const Strategies& strategies
 
 }  // namespace
 
-EngineParts::EngineParts(const Settings& settings, const Registry& registry, int world, int threads, HostMemory* memory)
+EngineParts::EngineParts(const Settings& settings, const Registry& registry, const KernelChoices& kernels, int world,
+                         int threads, HostMemory* memory)
     : settings_(settings),
       strategies_(make_strategies(settings, registry)),
       mesh_(make_mesh(settings_, world, strategies_)),
@@ -41,6 +42,7 @@ EngineParts::EngineParts(const Settings& settings, const Registry& registry, int
     const auto set = registry.create<KernelSet>(name, settings_);
     if (set->device == device_.name()) kernels_.add(set->entries);
   }
+  kernels_.choose(kernels);
   settings_.mark_used("parallel.sequence");  // without effect on one rank
   for (const NamedModule& module : named_modules(settings_))
     if (module.kind == "schedule") schedule_ = registry.create<Schedule>(module.name, settings_);

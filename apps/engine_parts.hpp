@@ -21,7 +21,8 @@ class EngineParts {
  public:
   /// For a world of so many ranks, with a device of so many threads and, where there is any, memory that ranks share.
   /// Throws Error{configuration}.
-  EngineParts(const Settings& settings, const Registry& registry, int world, int threads, HostMemory* memory);
+  EngineParts(const Settings& settings, const Registry& registry, const KernelChoices& kernels, int world, int threads,
+              HostMemory* memory);
 
   const Mesh& mesh() const { return mesh_; }
   HostDevice& device() { return device_; }

@@ -10,13 +10,16 @@ void order_sums(Ranks& ranks, const Settings& settings) {
 }
 
 EngineSetup::EngineSetup(Ranks& ranks, const Run& run)
-    : EngineSetup(run.settings(), run.registry(),
+    : EngineSetup(run.settings(), run.registry(), run.kernels(),
                   {ranks.world(), ranks.threads().threads, ranks.memory(), mpi::workspace_bytes}) {
   order_sums(ranks, run.settings());
 }
 
-EngineSetup::EngineSetup(const Settings& settings, const Registry& registry, const RankPlace& place)
-    : settings_(settings), place_(place), parts_(settings, registry, place.world.size(), place.threads, place.memory) {}
+EngineSetup::EngineSetup(const Settings& settings, const Registry& registry, const KernelChoices& kernels,
+                         const RankPlace& place)
+    : settings_(settings),
+      place_(place),
+      parts_(settings, registry, kernels, place.world.size(), place.threads, place.memory) {}
 
 void EngineSetup::compile(const ModelConfig& model, std::int64_t global_batch, const ExecutorOptions& executor) {
   engine_ = std::make_unique<Engine>(EngineArgs{model, parts_.dtype(), parts_.mesh(), place_.world, parts_.device(),

@@ -31,7 +31,7 @@ class EngineSetup {
  public:
   /// All but the engine, on this rank of the world. Communicates nothing; throws Error{configuration}.
   EngineSetup(Ranks& ranks, const Run& run);
-  EngineSetup(const Settings& settings, const Registry& registry, const RankPlace& place);
+  EngineSetup(const Settings& settings, const Registry& registry, const KernelChoices& kernels, const RankPlace& place);
 
   /// Makes the engine: compiles, allocates nothing large. Throws as Engine does.
   void compile(const ModelConfig& model, std::int64_t global_batch, const ExecutorOptions& executor);

@@ -188,7 +188,8 @@ int run(std::span<const std::string> arguments) {
   const ModelConfig model = model_of(settings);
   if (const std::string timeline = settings.get<std::string>("timeline"); !timeline.empty()) io::check_output(timeline);
   check_counts(model, settings.get<std::int64_t>("train.global_batch"), settings);
-  const EngineParts parts(settings, resolved.registry(), world, settings.get<int>("threads"), nullptr);
+  const EngineParts parts(settings, resolved.registry(), resolved.kernels(), world, settings.get<int>("threads"),
+                          nullptr);
   const WorldPlans plans = compile_world(parts, model, settings.get<std::int64_t>("train.global_batch"), rank);
   print({settings, parts, model, plans});
   check_differences(plans);

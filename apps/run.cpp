@@ -11,6 +11,7 @@
 
 #include <fmt/core.h>
 
+#include "apps/kernel_tables.hpp"
 #include "core/base/log.hpp"
 #include "core/config/core_options.hpp"
 #include "core/config/help.hpp"
@@ -153,7 +154,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 /// What has had its effect by now, or can have only one.
 void apply_first(const Settings& settings) {
-  for (const char* option : {"model.preset", "modules.path"}) settings.mark_used(option);
+  for (const char* option : {"model.preset", "modules.path", "train.kernels"}) settings.mark_used(option);
   for (const Option& option : core_options())
     if (option.available && option.available->size() == 1) settings.mark_used(option.name);
   const auto level = settings.get<std::string>("log.level");
@@ -177,6 +178,7 @@ Run::Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const O
   });
   settings_ = unpack_settings(std::as_bytes(std::span(packed)));
   apply_first(settings_);
+  kernels_ = KernelChoices::parse(ranks.from_root([&] { return chosen_kernels(settings_).text(); }), "train.kernels");
   load_modules(ranks);
 }
 
@@ -187,6 +189,7 @@ Run::Run(std::span<const std::string> arguments, std::span<const Option> extra, 
   loader_ = std::make_unique<ModuleLoader>(registry_, search_folders(module_path, configured), linked_modules());
   settings_ = resolve_run(rest, extra, *loader_, world, DataNeed::optional);
   apply_first(settings_);
+  kernels_ = chosen_kernels(settings_);
   for (const NamedModule& module : named_modules(settings_)) loader_->load(module.kind, module.name);
 }
 

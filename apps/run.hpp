@@ -17,6 +17,7 @@
 #include "core/config/settings.hpp"
 #include "core/module/loader.hpp"
 #include "core/module/registry.hpp"
+#include "core/scheduler/kernel_choices.hpp"
 
 namespace tessera::apps {
 
@@ -35,6 +36,7 @@ class Run {
 
   const Settings& settings() const { return settings_; }
   const Registry& registry() const { return registry_; }
+  const KernelChoices& kernels() const { return kernels_; }
 
   /// Problems of options that were set and that nobody read: asked when everything has been built.
   void check_used() const;
@@ -43,6 +45,7 @@ class Run {
   void load_modules(Ranks& ranks);
 
   Settings settings_;
+  KernelChoices kernels_;
   Registry registry_;
   std::unique_ptr<ModuleLoader> loader_;
 };

@@ -10,6 +10,7 @@
 #include "core/config/core_options.hpp"
 #include "core/config/expert_layers.hpp"
 #include "core/config/value.hpp"
+#include "core/scheduler/kernel_choices.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -163,7 +164,8 @@ std::string write_state(const RunState& state) {
                {"optimizer", state.optimizer},
                {"precision", state.precision},
                {"seed", state.seed},
-               {"settings", json::parse(state.settings)}};
+               {"settings", json::parse(state.settings)},
+               {"kernels", state.kernels}};
   return j.dump(1) + "\n";
 }
 
@@ -204,6 +206,7 @@ RunState read_state(std::string_view text, const std::string& where) {
     j.at("precision").get_to(state.precision);
     state.seed = whole<std::uint64_t>(j, "seed");
     state.settings = j.at("settings").dump();
+    state.kernels = j.value("kernels", KernelChoices().text());
     return state;
   } catch (const json::exception& error) {
     throw Error(ErrorKind::data, fmt::format("{}: {}", where, error.what()),

@@ -22,6 +22,7 @@ struct RunState {
   std::string precision;
   std::uint64_t seed = 0;
   std::string settings;  ///< JSON of all options with their origins
+  std::string kernels;   ///< the table of kernels, as text
 };
 
 std::string write_state(const RunState& state);

@@ -222,7 +222,8 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
   TraceFile trace(settings.get<std::string>("train.trace"), ranks);
   ranks.faults().reached("compile");
   TrainingSetup setup(ranks, run, trace.executor_options());
-  const CheckpointContext checkpoints{ranks, settings, setup.mesh(), setup.model(), setup.data_identity()};
+  const CheckpointContext checkpoints{
+      ranks, settings, setup.mesh(), setup.model(), setup.data_identity(), run.kernels().text()};
   if (ranks.faults().any()) setup.disturb_sources(ranks.faults());
   TrainerArgs args = setup.trainer_args();
   ranks.agreed([&] {

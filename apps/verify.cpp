@@ -65,7 +65,8 @@ int verify_on_ranks(Ranks& ranks, std::span<const std::string> arguments) {
   VerifyingRank rank(*verification,
                      {{ranks.world(), threads, ranks.memory(), mpi::workspace_bytes},
                       ranks.environment().layout().facts.local_size,
-                      threads},
+                      threads,
+                      run.kernels()},
                      [&](const std::function<void()>& action) { ranks.agreed(action); });
   rank.train_alone();
   ranks.watch(run.settings().get<double>("train.watchdog"));  // not before: the others wait for rank 0

@@ -10,14 +10,13 @@
 #include <memory>
 
 #include "apps/arguments.hpp"
+#include "apps/bench/kernel_case.hpp"
 #include "apps/bench/machine.hpp"
 #include "apps/bench/options.hpp"
 #include "apps/bench/samples.hpp"
 #include "apps/least_memory.hpp"
 #include "apps/memory_check.hpp"
 #include "apps/verb.hpp"
-#include "core/device/kernel.hpp"
-#include "core/host/host_device.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -35,57 +34,15 @@ struct Pass {
 constexpr std::array k_passes{Pass{"grouped_linear", "linear", false}, Pass{"grouped_linear_dx", "linear_dx", false},
                               Pass{"grouped_linear_dw", "linear_dw", true}};
 
-/// A kernel with operands of its own.
-class KernelCase {
- public:
-  KernelCase(HostDevice& device, std::string_view op, std::vector<Shape> in, const Shape& out, std::uint32_t accumulate)
-      : device_(device), kernel_(*device.find(op, DType::f32)), accumulate_(accumulate) {
-    for (const Shape& shape : in) add(in_, shape);
-    add(out_, out);
-    const std::int64_t bytes =
-        kernel_.workspace == nullptr ? 0 : kernel_.workspace(in_, out_, attributes_, device.threads());
-    workspace_ = {static_cast<std::byte*>(memory(bytes)), static_cast<std::size_t>(bytes)};
-  }
-
-  Tensor& input(std::size_t i) { return in_[i]; }
-
-  void run() const {
-    kernel_.launch({.in = in_,
-                    .out = out_,
-                    .attributes = attributes_,
-                    .workspace = workspace_,
-                    .step = step_,
-                    .stream = device_.stream(StreamRole::compute),
-                    .accumulate = accumulate_});
-  }
-
- private:
-  struct Release {
-    HostDevice* device;
-    void operator()(void* at) const { device->release(at); }
-  };
-
-  void* memory(std::int64_t bytes) {
-    memory_.emplace_back(device_.allocate(std::max<std::int64_t>(bytes, 1), Reach::rank), Release{&device_});
-    return memory_.back().get();
-  }
-
-  /// Values neither overflow nor leave the normal range.
-  void add(std::vector<Tensor>& operands, const Shape& shape) {
-    auto* const values = static_cast<float*>(memory(shape.count() * std::int64_t(sizeof(float))));
-    for (std::int64_t i = 0; i < shape.count(); ++i) values[i] = 0.01F * static_cast<float>(i * 2654435761 % 201 - 100);
-    operands.push_back({values, shape, {}, DType::f32});
-  }
-
-  HostDevice& device_;
-  const KernelEntry& kernel_;
-  std::uint32_t accumulate_;
-  std::vector<Tensor> in_, out_;
-  std::vector<std::unique_ptr<void, Release>> memory_;
-  std::span<std::byte> workspace_;
-  Attributes attributes_;
-  StepInputs step_;
-};
+/// The usual fp32 kernel of an op.
+std::unique_ptr<KernelCase> make_case(HostDevice& device, std::string_view op, std::span<const Shape> in,
+                                      const Shape& out, std::uint32_t accumulate) {
+  std::vector<Type> types;
+  for (const Shape& shape : in) types.push_back({shape, DType::f32});
+  const Type result{out, DType::f32};
+  return std::make_unique<KernelCase>(device, std::vector{device.find(op, DType::f32)}, types, std::span(&result, 1),
+                                      Attributes(), accumulate);
+}
 
 /// Inputs and output of a pass over rows whose shapes end in their width.
 struct PassShapes {
@@ -113,11 +70,11 @@ struct Contest {
     const std::uint32_t accumulate = p.accumulates ? 1 : 0;
     PassShapes shapes = shapes_of(p, rows(hidden), rows(ffn), {load.experts, ffn, hidden});
     shapes.in.push_back({load.experts, load.parts});
-    grouped = std::make_unique<KernelCase>(device, p.grouped, shapes.in, shapes.out, accumulate);
+    grouped = make_case(device, p.grouped, shapes.in, shapes.out, accumulate);
     counts.assign(static_cast<std::size_t>(load.experts * load.parts), static_cast<std::int32_t>(live));
     grouped->input(2) = {counts.data(), {load.experts, load.parts}, {}, DType::i32};
     shapes = shapes_of(p, flat(hidden), flat(ffn), {ffn, hidden});
-    dense = std::make_unique<KernelCase>(device, p.dense, shapes.in, shapes.out, accumulate);
+    dense = make_case(device, p.dense, shapes.in, shapes.out, accumulate);
   }
 };
 

@@ -62,6 +62,13 @@ std::vector<Option> matrices_of_experts() {
           size("ffn", "1024", "experts: width of an expert.", 1, k_most_size)};
 }
 
+std::vector<Option> table_of_kernels() {
+  return {size("world", "1", "kernels: ranks of the run whose plans are compiled.", 1, 1e6),
+          {.name = "table",
+           .type = OptionType::path,
+           .text = "kernels: writes the table there that train.kernels takes: variants that are 3 % faster, or more."}};
+}
+
 std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts) {
   std::vector<Option> all = common_options();
   all.push_back(threads_option());
@@ -91,9 +98,14 @@ const std::vector<Option>& experts_options() {
   return rows;
 }
 
+const std::vector<Option>& kernels_options() {
+  static const std::vector<Option> rows = joined({table_of_kernels()});
+  return rows;
+}
+
 const std::vector<Option>& all_options() {
   static const std::vector<Option> rows =
-      joined({products_of_gemm(), matrices_of_experts(), std::vector{turns_option()}});
+      joined({products_of_gemm(), matrices_of_experts(), std::vector{turns_option()}, table_of_kernels()});
   return rows;
 }
 

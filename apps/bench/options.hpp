@@ -27,6 +27,8 @@ const std::vector<Option>& step_options();
 const std::vector<Option>& gemm_options();
 /// Those and the flags of `experts`.
 const std::vector<Option>& experts_options();
+/// Those and the flags of `kernels`.
+const std::vector<Option>& kernels_options();
 /// All of them, for the help text.
 const std::vector<Option>& all_options();
 

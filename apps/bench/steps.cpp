@@ -2,30 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/bench/steps.hpp"
 
+#include "apps/bench/bench_model.hpp"
 #include "apps/bench/products.hpp"
 #include "apps/bench/samples.hpp"
 #include "apps/least_memory.hpp"
 #include "apps/memory_check.hpp"
-#include "core/model/model_settings.hpp"
-#include "io/dataset/dataset.hpp"
 
 namespace tessera::apps {
 namespace {
 
-constexpr std::int64_t k_vocabulary = 50257;  // of GPT-2, where there are no data
 constexpr int k_warm_up_steps = 2;
-
-std::int64_t choose_global_batch(const Settings& settings, const Mesh& mesh) {
-  if (settings.is_set("train.global_batch")) return settings.get<std::int64_t>("train.global_batch");
-  return settings.get<std::int64_t>("train.micro_batch") * mesh.size_of(mesh.factors("dp").set());
-}
-
-/// What model.vocab = 0 stands for.
-std::int64_t vocabulary_of(const Settings& settings) {
-  if (settings.get<std::int64_t>("model.vocab") > 0) return 0;
-  const std::string data = settings.get<std::string>("data.train");
-  return data.empty() ? k_vocabulary : io::Dataset(data).vocabulary().size;
-}
 
 }  // namespace
 
@@ -33,8 +19,8 @@ StepBench::StepBench(Ranks& ranks, const Run& run) {
   const Settings& settings = run.settings();
   ranks.agreed([&] {
     setup_ = std::make_unique<EngineSetup>(ranks, run);
-    model_ = model_config(settings, vocabulary_of(settings));
-    global_batch_ = choose_global_batch(settings, setup_->mesh());
+    model_ = bench_model(settings);
+    global_batch_ = bench_global_batch(settings, setup_->mesh());
     source_ = std::make_unique<RandomSource>(model_.vocab);
     check_counts(model_, global_batch_, settings);
     check_needs(training_needs(model_, global_batch_, settings, ranks.world().size()), memory_limit(settings, ranks));

@@ -123,7 +123,7 @@ std::unique_ptr<BatchSource> Verification::make_source() const {
 VerifyingRank::VerifyingRank(const Verification& verification, const VerifyingPlace& place, Together together)
     : verification_(verification), place_(place), together_(std::move(together)) {
   together_([&] {
-    setup_ = std::make_unique<EngineSetup>(verification.layout(), verification.registry(), place_.rank);
+    setup_ = std::make_unique<EngineSetup>(verification.layout(), verification.registry(), place_.kernels, place_.rank);
     setup_->compile(verification.model(), verification.steps().global_batch, {});
     check(verification.layout().unused());
     check_fits(setup_->engine().memory().total(), place_.ranks_here, "a rank");
@@ -135,7 +135,7 @@ void VerifyingRank::train_alone() {
   together_([&] {
     if (place_.rank.world.rank() != 0) return;
     const std::unique_ptr<Communicator> self = make_self_communicator();
-    EngineSetup alone(verification_.alone(), verification_.registry(),
+    EngineSetup alone(verification_.alone(), verification_.registry(), place_.kernels,
                       {*self, place_.threads_alone, nullptr, place_.rank.collective_workspace});
     alone.compile(verification_.model(), verification_.steps().global_batch, {});
     check_fits(alone.engine().memory().total(), 1, "training on one rank");

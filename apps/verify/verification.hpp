@@ -53,6 +53,7 @@ struct VerifyingPlace {
   RankPlace rank;
   int ranks_here = 1;     ///< that share the memory of this node
   int threads_alone = 1;  ///< of rank 0 while the others wait
+  KernelChoices kernels = {};
 };
 
 /// One rank of it. All calls are collective.

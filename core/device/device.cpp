@@ -4,9 +4,9 @@
 
 namespace tessera {
 
-const KernelEntry* Device::find(std::string_view op, DType dtype) const {
+const KernelEntry* Device::find(std::string_view op, DType dtype, std::string_view variant) const {
   for (const KernelEntry& entry : kernels())
-    if (entry.dtype == dtype && entry.op == op) return &entry;
+    if (entry.dtype == dtype && entry.op == op && entry.variant == variant) return &entry;
   return nullptr;
 }
 

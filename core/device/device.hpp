@@ -39,8 +39,8 @@ class Device {
   virtual void* allocate(std::int64_t bytes, Reach reach) = 0;
   virtual void release(void* memory) noexcept = 0;
 
-  /// The kernel of an op for a dtype, or null.
-  const KernelEntry* find(std::string_view op, DType dtype) const;
+  /// The kernel of an op for a dtype, the usual one or a variant, or null.
+  const KernelEntry* find(std::string_view op, DType dtype, std::string_view variant = {}) const;
 
  protected:
   Device() = default;

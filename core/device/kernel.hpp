@@ -59,6 +59,7 @@ struct KernelEntry {
   Kernel launch;
   WorkspaceRule workspace = nullptr;  ///< null: needs none
   std::uint32_t accumulates = 0;      ///< bit i: output i may be accumulated into
+  std::string_view variant = {};      ///< empty: the usual kernel of the op; else another way to the same values
 };
 
 }  // namespace tessera

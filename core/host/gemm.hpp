@@ -41,17 +41,9 @@ struct GemmCall {
 template <class T, class C>
 std::int64_t gemm_workspace(std::int64_t m, std::int64_t n, std::int64_t k, int threads);
 
-/// Computes the product on up to `threads` threads. C is T, or the type in which T is accumulated. The same bits for
-/// any number of threads; with our own product (gemm_packed.hpp) also for any number of rows and columns. fp32 is
-/// oneDNN's where that is built in.
+/// Computes the product on up to `threads` threads. C is T, or the type in which T is accumulated. The bits of an
+/// element of C depend on its own row and column only: not on threads, nor on how many rows and columns there are.
 template <class T, class C>
 void gemm(const GemmCall<T, C>& call, std::span<std::byte> workspace, int threads);
-
-/// The same two for our own product, whatever library is built in. The bits of an element of C depend on its own row
-/// and column only.
-template <class T, class C>
-std::int64_t gemm_packed_workspace(std::int64_t m, std::int64_t n, std::int64_t k, int threads);
-template <class T, class C>
-void gemm_packed(const GemmCall<T, C>& call, std::span<std::byte> workspace, int threads);
 
 }  // namespace tessera::host

@@ -151,13 +151,13 @@ class PackedPart {
 };
 
 template <class T, class C>
-std::int64_t gemm_packed_workspace(std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
+std::int64_t gemm_workspace(std::int64_t m, std::int64_t n, std::int64_t k, int threads) {
   using A = Accumulation<T>;
   return threads * GemmPlan<A, std::is_same_v<C, A>>(m, n, k, threads).scratch_elements() * std::int64_t(sizeof(A));
 }
 
 template <class T, class C>
-void gemm_packed(const GemmCall<T, C>& call, std::span<std::byte> workspace, int threads) {
+void gemm(const GemmCall<T, C>& call, std::span<std::byte> workspace, int threads) {
   using A = Accumulation<T>;
   if (call.m == 0 || call.n == 0) return;
   const typename PackedPart<T, C>::Plan plan(call.m, call.n, call.k, threads);

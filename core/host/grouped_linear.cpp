@@ -18,9 +18,8 @@ namespace {
 
 constexpr std::int64_t k_block_rows = 512, k_block_columns = 512;
 
-/// Rows up to which a product that is made for few is faster, and up to which our own sum over rows beats a library's;
-/// as measured (`tessera bench experts`).
-constexpr std::int64_t k_narrow_rows = 64, k_short_sum = 32;
+/// Rows up to which a product that is made for few is faster, as measured (`tessera bench experts`).
+constexpr std::int64_t k_narrow_rows = 64;
 
 std::int64_t blocks_of(std::int64_t extent, std::int64_t block) {
   return (extent + block - 1) / block;
@@ -179,24 +178,20 @@ struct WeightProduct {
       const std::int64_t end = std::min(live.count(), begin + k_block_rows);
       const RowBlock<T> d(live, begin, end, call.in[0].as<const T>(), out, row, m, scratch_part.first);
       const RowBlock<T> x(live, begin, end, call.in[1].as<const T>(), in, 0, in, scratch_part.second);
-      const GemmCall<T, A> product{.m = m,
-                                   .n = in,
-                                   .k = end - begin,
-                                   .a = {d.data, d.stride, Read::transposed},
-                                   .b = {x.data, x.stride},
-                                   .c = w,
-                                   .c_stride = in,
-                                   .result = begin > 0 || call.accumulates(0) ? Result::add : Result::assign};
-      if (live.count() <= k_short_sum)
-        gemm_packed(product, scratch_part.product, 1);
-      else
-        gemm(product, scratch_part.product, 1);
+      gemm(GemmCall<T, A>{.m = m,
+                          .n = in,
+                          .k = end - begin,
+                          .a = {d.data, d.stride, Read::transposed},
+                          .b = {x.data, x.stride},
+                          .c = w,
+                          .c_stride = in,
+                          .result = begin > 0 || call.accumulates(0) ? Result::add : Result::assign},
+           scratch_part.product, 1);
     }
   }
 
   static std::int64_t product_bytes(std::int64_t depth, std::int64_t rows, std::int64_t in) {
-    return std::max(gemm_packed_workspace<T, A>(rows, in, std::min(depth, k_short_sum), 1),
-                    gemm_workspace<T, A>(rows, in, std::min(depth, k_block_rows), 1));
+    return gemm_workspace<T, A>(rows, in, std::min(depth, k_block_rows), 1);
   }
 };
 

@@ -32,6 +32,10 @@ std::span<const KernelEntry> grouped_linear_kernels();
 std::span<const KernelEntry> jitter_kernels();
 std::span<const KernelEntry> layer_norm_kernels();
 std::span<const KernelEntry> linear_kernels();
+std::span<const KernelEntry> linear_narrow_kernels();
+#ifdef TESSERA_ONEDNN
+std::span<const KernelEntry> linear_onednn_kernels();
+#endif
 std::span<const KernelEntry> lse_merge_kernels();
 std::span<const KernelEntry> masked_sum_kernels();
 std::span<const KernelEntry> part_kernels();

@@ -2,56 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // linear: y = x wᵀ with w [out, in], and its two gradients.
-#include "core/host/gemm.hpp"
 #include "core/host/host_device.hpp"
 #include "core/host/kernels.hpp"
-#include "core/host/rows.hpp"
+#include "core/host/linear_calls.hpp"
 
 namespace tessera::host {
 namespace {
 
 template <class T>
 void linear(const KernelCall& call) {
-  const Tensor &x = call.in[0], &w = call.in[1], &y = call.out[0];
-  const std::int64_t in = w.shape[1], out = w.shape[0];
-  gemm(GemmCall<T, T>{.m = rows_of(x),
-                      .n = out,
-                      .k = in,
-                      .a = {x.as<const T>(), in},
-                      .b = {w.as<const T>(), in, Read::transposed},
-                      .c = y.as<T>(),
-                      .c_stride = out},
-       call.workspace, threads_of(call.stream));
+  gemm(forward_call<T>(call), call.workspace, threads_of(call.stream));
 }
 
 template <class T>
 void linear_dx(const KernelCall& call) {
-  const Tensor &dy = call.in[0], &w = call.in[1], &dx = call.out[0];
-  const std::int64_t in = w.shape[1], out = w.shape[0];
-  gemm(GemmCall<T, T>{.m = rows_of(dy),
-                      .n = in,
-                      .k = out,
-                      .a = {dy.as<const T>(), out},
-                      .b = {w.as<const T>(), in},
-                      .c = dx.as<T>(),
-                      .c_stride = in},
-       call.workspace, threads_of(call.stream));
+  gemm(input_gradient_call<T>(call), call.workspace, threads_of(call.stream));
 }
 
 template <class T>
 void linear_dw(const KernelCall& call) {
-  using A = Accumulation<T>;
-  const Tensor &dy = call.in[0], &x = call.in[1], &dw = call.out[0];
-  const std::int64_t in = dw.shape[1], out = dw.shape[0];
-  gemm(GemmCall<T, A>{.m = out,
-                      .n = in,
-                      .k = rows_of(dy),
-                      .a = {dy.as<const T>(), out, Read::transposed},
-                      .b = {x.as<const T>(), in},
-                      .c = dw.as<A>(),
-                      .c_stride = in,
-                      .result = call.accumulates(0) ? Result::add : Result::assign},
-       call.workspace, threads_of(call.stream));
+  gemm(weight_gradient_call<T>(call), call.workspace, threads_of(call.stream));
 }
 
 using Operands = std::span<const Tensor>;

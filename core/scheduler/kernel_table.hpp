@@ -1,7 +1,8 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// For:  all kernels that a plan may use: the device's and those that modules brought.
+// For:  all kernels that a plan may use: the device's and those that modules brought, and which of several for the same
+//       op is taken.
 // Used: the planner.
 // Must not know: what kernels compute.
 #pragma once
@@ -9,9 +10,11 @@
 #include <map>
 #include <span>
 #include <string>
-#include <utility>
+#include <tuple>
+#include <vector>
 
 #include "core/device/kernel.hpp"
+#include "core/scheduler/kernel_choices.hpp"
 
 namespace tessera {
 
@@ -23,14 +26,29 @@ struct KernelSet {
 
 class KernelTable {
  public:
-  /// Throws Error{configuration} when a kernel for (op, dtype) is already there.
+  /// Throws Error{configuration} when a kernel for (op, dtype, variant) is already there.
   void add(std::span<const KernelEntry> entries);
 
-  /// Throws Error{configuration} when there is none.
-  const KernelEntry& find(std::string_view op, DType dtype) const;
+  /// From now on these choices hold. Throws Error{configuration} when one names a variant that is not there.
+  void choose(KernelChoices choices);
+
+  /// The usual kernel. Throws Error{configuration} when there is none.
+  const KernelEntry& find(std::string_view op, DType dtype) const { return find_variant(op, dtype, {}); }
+
+  /// The kernel for these inputs on so many threads: the chosen variant, or the usual one. Throws Error{configuration}
+  /// when there is none.
+  const KernelEntry& find(std::string_view op, DType dtype, int threads, std::span<const Tensor> in) const;
+
+  /// The usual kernel and, behind it, its variants.
+  std::vector<const KernelEntry*> variants(std::string_view op, DType dtype) const;
 
  private:
-  std::map<std::pair<std::string_view, DType>, KernelEntry> entries_;
+  const KernelEntry& find_variant(std::string_view op, DType dtype, std::string_view variant) const;
+
+  using Key = std::tuple<std::string_view, DType, std::string_view>;  ///< op, dtype, variant
+
+  std::map<Key, KernelEntry> entries_;
+  KernelChoices choices_;
 };
 
 }  // namespace tessera

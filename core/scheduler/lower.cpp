@@ -254,7 +254,7 @@ void Lowering::lower_kernel(const Node& node) {
   std::vector<Tensor> in, out;
   for (Value v : node.in) in.push_back(v ? tensor(v) : k_absent_tensor);
   for (Value v : node.out) out.push_back(tensor(v));
-  const KernelEntry& entry = target_.kernels.find(node.op->name, principal_dtype(in, out));
+  const KernelEntry& entry = target_.kernels.find(node.op->name, principal_dtype(in, out), target_.threads, in);
   for (Value v : node.in)
     if (v) wait_for(places_.at(v).buffer);
 

@@ -6,7 +6,7 @@
 option(TESSERA_TESTS "Build the tests" OFF)
 option(TESSERA_NATIVE "Optimise kernels for the processor of this machine" ON)
 option(TESSERA_OPENMP "Threads within a rank" ON)
-option(TESSERA_ONEDNN "fp32 matrix products by oneDNN instead of our own, which is as fast and keeps the bits of every row" OFF)
+option(TESSERA_ONEDNN "fp32 matrix products by oneDNN as variants that a table of kernels may choose" ON)
 option(TESSERA_MODULES_STATIC "Link the modules into the program instead of loading them" OFF)
 set(TESSERA_SANITIZE "" CACHE STRING "Sanitizers, as given to -fsanitize=")
 

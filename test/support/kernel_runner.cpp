@@ -28,9 +28,9 @@ std::vector<Tensor> without_data(std::span<const Tensor> tensors) {
 
 void launch_kernel(std::string_view op, DType dtype, std::span<const Tensor> in, std::span<const Tensor> out,
                    const Attributes& attributes, std::uint32_t accumulate, const StepInputs& step, int threads,
-                   std::int32_t round) {
+                   std::int32_t round, std::string_view variant) {
   HostDevice device(threads);
-  const KernelEntry* kernel = device.find(op, dtype);
+  const KernelEntry* kernel = device.find(op, dtype, variant);
   TESSERA_CHECK(kernel != nullptr, std::string(op) + " " + std::string(name_of(dtype)));
   TESSERA_CHECK((accumulate & ~kernel->accumulates) == 0, std::string(op) + " cannot accumulate");
   const std::int64_t bytes =
@@ -55,7 +55,7 @@ void launch_kernel(std::string_view op, DType dtype, std::span<const Tensor> in,
 
 void run_kernel(KernelRun& run, int threads) {
   launch_kernel(run.op, run.dtype, tensors_of(run.in), tensors_of(run.out), run.attributes, run.accumulate, run.step,
-                threads, run.round);
+                threads, run.round, run.variant);
 }
 
 std::vector<Values> results_of(KernelRun run, int threads) {

@@ -23,13 +23,14 @@ struct KernelRun {
   std::uint32_t accumulate = 0;
   StepInputs step = {};
   std::int32_t round = 0;
+  std::string_view variant = {};
 };
 
 /// Runs the kernel of an op on tensors of any memory. Throws Error{internal} if there is no such kernel, if it cannot
 /// accumulate, or if it wrote outside its workspace.
 void launch_kernel(std::string_view op, DType dtype, std::span<const Tensor> in, std::span<const Tensor> out,
                    const Attributes& attributes = {}, std::uint32_t accumulate = 0, const StepInputs& step = {},
-                   int threads = 1, std::int32_t round = 0);
+                   int threads = 1, std::int32_t round = 0, std::string_view variant = {});
 
 /// Runs the kernel on a host device of so many threads.
 void run_kernel(KernelRun& run, int threads = 1);

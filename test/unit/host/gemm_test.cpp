@@ -15,7 +15,7 @@ struct Extents {
   std::int64_t m, n, k;
 };
 
-/// A product with operands inside larger matrices; `packed` takes our own product even where a library is built in.
+/// A product with operands inside larger matrices.
 template <class T>
 class Product {
  public:
@@ -28,7 +28,7 @@ class Product {
         b_(fill(2, rows_of_b() * stride_of_b())),
         c_(fill(3, extents.m * c_stride())) {}
 
-  std::vector<T> run(int threads, bool packed) const {
+  std::vector<T> run(int threads) const {
     std::vector<T> c = c_;
     const GemmCall<T, T> call{.m = extents_.m,
                               .n = extents_.n,
@@ -38,10 +38,9 @@ class Product {
                               .c = c.data(),
                               .c_stride = c_stride(),
                               .result = result_};
-    const std::int64_t bytes = packed ? host::gemm_packed_workspace<T, T>(extents_.m, extents_.n, extents_.k, threads)
-                                      : host::gemm_workspace<T, T>(extents_.m, extents_.n, extents_.k, threads);
+    const std::int64_t bytes = host::gemm_workspace<T, T>(extents_.m, extents_.n, extents_.k, threads);
     std::vector<std::byte> workspace(static_cast<std::size_t>(bytes), std::byte{0xff});
-    packed ? host::gemm_packed(call, workspace, threads) : host::gemm(call, workspace, threads);
+    host::gemm(call, workspace, threads);
     return c;
   }
 
@@ -100,11 +99,9 @@ TYPED_TEST(Gemm, EveryFormOnEveryKindOfEdge) {
       for (const Read b : {Read::as_is, Read::transposed})
         for (const Result result : {Result::assign, Result::add}) {
           const Product<TypeParam> product(extents, a, b, result);
-          for (const bool packed : {false, true}) {
-            const auto c = product.run(2, packed);
-            EXPECT_TRUE(close(Values(c.begin(), c.end()), product.expected(), tolerance))
-                << extents.m << " x " << extents.n << " x " << extents.k;
-          }
+          const auto c = product.run(2);
+          EXPECT_TRUE(close(Values(c.begin(), c.end()), product.expected(), tolerance))
+              << extents.m << " x " << extents.n << " x " << extents.k;
         }
 }
 
@@ -112,29 +109,27 @@ TYPED_TEST(Gemm, ThreadsDoNotChangeBits) {
   for (const Extents extents : {Extents{64, 64, 5000}, {768, 768, 1024}, {1, 768, 700}, {700, 600, 30}})
     for (const Read b : {Read::as_is, Read::transposed}) {
       const Product<TypeParam> product(extents, Read::transposed, b, Result::assign);
-      for (const bool packed : {false, true}) {
-        const auto one = product.run(1, packed);
-        for (const int threads : {2, 3, 8}) EXPECT_EQ(product.run(threads, packed), one) << threads << " " << extents.m;
-      }
+      const auto one = product.run(1);
+      for (const int threads : {2, 3, 8}) EXPECT_EQ(product.run(threads), one) << threads << " " << extents.m;
     }
 }
 
-TYPED_TEST(Gemm, PackedBitsOfARowDoNotDependOnTheOthers) {
+TYPED_TEST(Gemm, BitsOfARowDoNotDependOnTheOthers) {
   const std::int64_t n = 100, k = 700, m = 50;
   const auto a_values = random_values(1, m * k), b_values = random_values(2, k * n);
   const std::vector<TypeParam> a(a_values.begin(), a_values.end()), b(b_values.begin(), b_values.end());
   const auto product = [&](std::int64_t first, std::int64_t rows) {
     std::vector<TypeParam> c(static_cast<std::size_t>(rows * n));
     std::vector<std::byte> workspace(
-        static_cast<std::size_t>(host::gemm_packed_workspace<TypeParam, TypeParam>(rows, n, k, 1)));
-    host::gemm_packed(GemmCall<TypeParam, TypeParam>{.m = rows,
-                                                     .n = n,
-                                                     .k = k,
-                                                     .a = {a.data() + first * k, k},
-                                                     .b = {b.data(), n},
-                                                     .c = c.data(),
-                                                     .c_stride = n},
-                      workspace, 1);
+        static_cast<std::size_t>(host::gemm_workspace<TypeParam, TypeParam>(rows, n, k, 1)));
+    host::gemm(GemmCall<TypeParam, TypeParam>{.m = rows,
+                                              .n = n,
+                                              .k = k,
+                                              .a = {a.data() + first * k, k},
+                                              .b = {b.data(), n},
+                                              .c = c.data(),
+                                              .c_stride = n},
+               workspace, 1);
     return c;
   };
   const auto whole = product(0, m);

@@ -1,16 +1,20 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
 //
-// oneDNN on several threads gives other bits than on one (it cuts k, or packs other blocks). So C is cut into blocks by
-// its shape alone, and each block is one product on one thread.
+// The fp32 products of a linear layer by oneDNN, as variants "onednn". On several threads it gives other bits than on
+// one (it cuts k, or packs other blocks), so C is cut into blocks by its shape alone, and each block is one product on
+// one thread. The bits depend on the number of rows all the same.
 #include <dnnl.h>
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 
 #include "core/base/error.hpp"
-#include "core/host/gemm_single.hpp"
+#include "core/host/host_device.hpp"
+#include "core/host/kernels.hpp"
+#include "core/host/linear_calls.hpp"
 #include "core/host/parallel.hpp"
 
 namespace tessera::host {
@@ -31,13 +35,7 @@ const float* from_column(const MatrixView<float>& b, std::int64_t column) {
   return b.data + (b.read == Read::as_is ? column : column * b.stride);
 }
 
-}  // namespace
-
-std::int64_t gemm_single_workspace(std::int64_t, std::int64_t, std::int64_t, int) {
-  return 0;
-}
-
-void gemm_single(const GemmCall<float, float>& call, std::span<std::byte>, int threads) {
+void multiply(const GemmCall<float, float>& call, int threads) {
   if (call.m == 0 || call.n == 0) return;
   if (call.k == 0) {
     if (call.result == Result::assign) assign_zeros(call);
@@ -61,6 +59,22 @@ void gemm_single(const GemmCall<float, float>& call, std::span<std::byte>, int t
   });
   TESSERA_CHECK(failure == dnnl_success,
                 fmt::format("dnnl_sgemm of {} x {} x {} gives status {}", call.m, call.n, call.k, failure.load()));
+}
+
+template <GemmCall<float, float> (*make)(const KernelCall&)>
+void product(const KernelCall& call) {
+  multiply(make(call), threads_of(call.stream));
+}
+
+constexpr std::array k_entries{
+    KernelEntry{"linear", DType::f32, product<forward_call<float>>, nullptr, 0, "onednn"},
+    KernelEntry{"linear_dx", DType::f32, product<input_gradient_call<float>>, nullptr, 0, "onednn"},
+    KernelEntry{"linear_dw", DType::f32, product<weight_gradient_call<float>>, nullptr, 1U, "onednn"}};
+
+}  // namespace
+
+std::span<const KernelEntry> linear_onednn_kernels() {
+  return k_entries;
 }
 
 }  // namespace tessera::host
