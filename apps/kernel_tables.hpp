@@ -11,7 +11,7 @@
 
 namespace tessera::apps {
 
-/// What train.kernels says, on this process; empty: every op has its usual kernel. Throws Error{data, no_file} for a
+/// What train.kernels says, on this process; empty: every op has its usual kernel. Throws Error{data, not_found} for a
 /// file that is not a table; of a checkpoint that cannot be read nothing is said here.
 KernelChoices chosen_kernels(const Settings& settings);
 

@@ -9,10 +9,9 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
-#include <memory>
-#include <vector>
 
 #include "apps/bench/samples.hpp"
+#include "core/host/host_pages.hpp"
 #include "core/host/parallel.hpp"
 #include "core/host/vector.hpp"
 
@@ -92,11 +91,14 @@ double measure_fma_peak(int threads) {
 
 double measure_copy_bandwidth(int threads) {
   constexpr std::int64_t bytes = std::int64_t{128} << 20;
-  const auto from = std::make_unique<std::byte[]>(bytes), to = std::make_unique<std::byte[]>(bytes);
+  HostPages pages;
+  auto *const from = static_cast<std::byte*>(pages.allocate(bytes)), *const to =
+                                                                         static_cast<std::byte*>(pages.allocate(bytes));
+  std::memset(from, 1, bytes);  // pages that nobody wrote are all the same one
   const double seconds = least_seconds([&] {
     host::parallel_parts(threads, threads, [&](std::int64_t part, int) {
       const std::int64_t begin = bytes * part / threads, end = bytes * (part + 1) / threads;
-      std::memcpy(to.get() + begin, from.get() + begin, static_cast<std::size_t>(end - begin));
+      std::memcpy(to + begin, from + begin, static_cast<std::size_t>(end - begin));
     });
   });
   return 2.0 * static_cast<double>(bytes) / seconds;
@@ -104,13 +106,14 @@ double measure_copy_bandwidth(int threads) {
 
 double measure_stream_bandwidth(int threads) {
   constexpr std::int64_t count = std::int64_t{32} << 20;
-  std::vector<float> values(count, 1.0F);
+  HostPages pages;
+  auto* const values = static_cast<float*>(pages.allocate(count * std::int64_t(sizeof(float))));
+  std::fill_n(values, count, 1.0F);
   volatile float factor = 1.0F;
   const double seconds = least_seconds([&] {
     host::parallel_parts(threads, threads, [&](std::int64_t part, int) {
       const float times = factor;
-      float* const data = values.data();
-      for (std::int64_t i = count * part / threads; i < count * (part + 1) / threads; ++i) data[i] *= times;
+      for (std::int64_t i = count * part / threads; i < count * (part + 1) / threads; ++i) values[i] *= times;
     });
   });
   return 2.0 * sizeof(float) * static_cast<double>(count) / seconds;

@@ -26,10 +26,11 @@ double measure_clock();
 /// fp32 FLOP/s of `threads` threads in a loop of independent fused multiply-adds on registers.
 double measure_fma_peak(int threads);
 
-/// Bytes per second, read and written ones both counted, of copying between buffers that no cache holds.
+/// Bytes per second, read and written ones both counted, of copying between buffers that no cache holds, in huge
+/// pages as the memory of a rank.
 double measure_copy_bandwidth(int threads);
 
-/// Bytes per second, read and written ones both counted, of changing every number of a buffer that no cache holds.
+/// Bytes per second, read and written ones both counted, of changing every number of such a buffer.
 double measure_stream_bandwidth(int threads);
 
 /// Adds program, processor, cores and the time to a document.

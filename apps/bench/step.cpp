@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "apps/bench/cost_table.hpp"
+#include "apps/bench/limits.hpp"
 #include "apps/bench/machine.hpp"
 #include "apps/bench/options.hpp"
 #include "apps/bench/samples.hpp"
@@ -29,7 +30,8 @@ struct Result {
   StepTimes times;
   Spread step, products;
   Yardstick yardstick;
-  double peak = 0;  ///< FLOP/s of this rank
+  double peak = 0;    ///< FLOP/s of this rank
+  double memory = 0;  ///< bytes per second that it moves at most: copying, or changing in place
 
   double over_products() const { return step.median / products.median; }
 };
@@ -40,6 +42,7 @@ Result measure(StepBench& bench, int repetitions) {
   const int threads = bench.setup().device().threads();
   result.peak = measure_peak(bench);
   result.yardstick.bytes = measure_copy_bandwidth(threads);
+  result.memory = std::max(result.yardstick.bytes, measure_stream_bandwidth(threads));
   result.times = bench.measure(repetitions);
   result.step = spread_of(result.times.step);
   result.products = spread_of(result.times.products);
@@ -78,6 +81,16 @@ void add_rates(Document& document, const Result& result) {
   add_spread(document, "step_milliseconds", "step, ms", result.step);
   add_spread(document, "product_milliseconds", "its products alone, ms", result.products);
   document.add("step_over_products", "step / its products", Cell::real(result.over_products(), 3));
+}
+
+/// Adds the ratio to the facts; returns its part of the figure of merit.
+std::string add_ratio(Document& document, const std::string& key, const std::string& title,
+                      const std::optional<Spread>& ratio) {
+  if (!ratio) return {};
+  Cell cell = Cell::real(ratio->median, 3);
+  cell.text += fmt::format("  ({:.3f} to {:.3f})", ratio->least, ratio->most);
+  document.add(key, title, std::move(cell));
+  return fmt::format("{}={:.3f} ", key, ratio->median);
 }
 
 void use_asked_threads(Ranks& ranks, const Settings& settings) {
@@ -125,15 +138,20 @@ int run_step(Ranks& ranks, std::span<const std::string> arguments) {
   document.add("tokens_per_second", "tokens/s", Cell::real(rates.tokens_per_second, 1));
   document.add("model_tflops", "model TFLOP/s per rank", Cell::real(rates.model_tflops, 4));
   document.add("mfu", fmt::format("MFU ({})", k_flops_convention), Cell::real(rates.mfu, 3));
+  std::string limits = add_ratio(document, "attention_over_products", "attention / products, FLOP/s",
+                                 attention_over_products(result.times, bench.model().sequence));
+  limits +=
+      add_ratio(document, "update_over_memory", "update of weights / moving memory, bytes/s",
+                update_over_memory(result.times, run.settings().get<std::string>("optimizer.name"), result.memory));
   document.add(cost_table("ops", "time by op", by_op(result.times.ops), result.yardstick, result.step.median, k_all));
   document.add(cost_table("costliest", "what would save most, at the rates of products and of copying",
                           by_excess(result.times.ops, result.yardstick), result.yardstick, result.step.median,
                           k_costliest));
   publish(document, run.settings(),
           fmt::format("FOM tokens_per_second={:.1f} tokens_per_second_per_rank={:.1f} mfu={:.3f} step_over_gemm={:.3f} "
-                      "repetitions={} world={}",
+                      "{}repetitions={} world={}",
                       rates.tokens_per_second, rates.tokens_per_second / world, rates.mfu, result.over_products(),
-                      result.times.step.size(), world));
+                      limits, result.times.step.size(), world));
   return k_done;
 }
 

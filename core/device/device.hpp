@@ -39,6 +39,9 @@ class Device {
   virtual void* allocate(std::int64_t bytes, Reach reach) = 0;
   virtual void release(void* memory) noexcept = 0;
 
+  /// Zeros on all threads, each of which so gets its share of the pages.
+  virtual void clear(void* memory, std::int64_t bytes) = 0;
+
   /// The kernel of an op for a dtype, the usual one or a variant, or null.
   const KernelEntry* find(std::string_view op, DType dtype, std::string_view variant = {}) const;
 

@@ -4,8 +4,11 @@
 
 #include <fmt/core.h>
 
+#include <cstring>
+
 #include "core/base/error.hpp"
 #include "core/host/kernels.hpp"
+#include "core/host/parallel.hpp"
 
 namespace tessera {
 
@@ -26,6 +29,12 @@ void* HostDevice::allocate(std::int64_t bytes, Reach reach) {
 
 void HostDevice::release(void* memory) noexcept {
   if (!pages_.release(memory)) memory_->release(memory);
+}
+
+void HostDevice::clear(void* memory, std::int64_t bytes) {
+  host::parallel_ranges(threads_, bytes, 1, [&](std::int64_t begin, std::int64_t end) {
+    std::memset(static_cast<std::byte*>(memory) + begin, 0, static_cast<std::size_t>(end - begin));
+  });
 }
 
 int threads_of(const Stream& stream) {

@@ -40,6 +40,7 @@ class HostDevice final : public Device {
   Stream& stream(StreamRole role) override { return *streams_[static_cast<std::size_t>(role)]; }
   void* allocate(std::int64_t bytes, Reach reach) override;
   void release(void* memory) noexcept override;
+  void clear(void* memory, std::int64_t bytes) override;
 
  private:
   int threads_;

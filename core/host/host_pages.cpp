@@ -21,18 +21,16 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
+/// Null where there is no more.
 std::byte* map(std::size_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED)
-    throw Error(ErrorKind::resources,
-                fmt::format("the host cannot give {} bytes of memory: {}", bytes, std::strerror(errno)),
-                "Lower train.micro_batch or train.memory_limit, or start fewer ranks on this node.");
-  return static_cast<std::byte*>(memory);
+  return memory == MAP_FAILED ? nullptr : static_cast<std::byte*>(memory);
 }
 
 /// Maps one huge page too many and gives back what lies before the first and behind the last whole page.
 std::byte* map_aligned(std::size_t bytes) {
   std::byte* const all = map(bytes + k_huge_page);
+  if (all == nullptr) return nullptr;
   const auto address = reinterpret_cast<std::uintptr_t>(all);
   const std::size_t before = round_up(address, k_huge_page) - address;
   if (before > 0) munmap(all, before);
@@ -50,6 +48,10 @@ HostPages::~HostPages() {
 void* HostPages::allocate(std::int64_t bytes) {
   const std::size_t whole = round_up(std::max<std::size_t>(static_cast<std::size_t>(bytes), 1), k_page);
   void* const memory = whole < k_huge_page ? map(whole) : map_aligned(whole);
+  if (memory == nullptr)
+    throw Error(ErrorKind::resources,
+                fmt::format("the host cannot give {} bytes of memory: {}", bytes, std::strerror(errno)),
+                "Lower train.micro_batch or train.memory_limit, or start fewer ranks on this node.");
   blocks_.emplace(memory, whole);
   return memory;
 }

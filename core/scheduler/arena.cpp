@@ -3,7 +3,6 @@
 #include "core/scheduler/arena.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 namespace tessera {
 
@@ -21,7 +20,7 @@ Arena::Arena(Device& device, const MemoryPlan& sizes) : device_(device), sizes_(
     const std::int64_t bytes = sizes.bytes[t];
     if (bytes == 0) continue;
     regions_[t] = static_cast<std::byte*>(device.allocate(bytes, sizes.reach[t]));
-    std::memset(regions_[t], 0, static_cast<std::size_t>(bytes));
+    device.clear(regions_[t], bytes);
   }
 }
 

@@ -53,7 +53,8 @@ void Engine::allocate() {
 
 void Engine::set_initial_weights() {
   for (const TensorPart& part : tensors())
-    if (part.group == "model") fill_initial(*part.parameter, part.shape, part.slab, args_.seed, part.dtype, part.data);
+    if (part.group == "model")
+      fill_initial(*part.parameter, part.shape, part.slab, args_.seed, part.dtype, part.data, args_.device.threads());
 }
 
 std::vector<TensorPart> Engine::tensors() const {

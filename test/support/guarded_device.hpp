@@ -27,6 +27,7 @@ class GuardedDevice final : public Device {
   Stream& stream(StreamRole role) override { return host_.stream(role); }
   void* allocate(std::int64_t bytes, Reach reach) override;
   void release(void* memory) noexcept override;
+  void clear(void* memory, std::int64_t bytes) override { host_.clear(memory, bytes); }
 
   /// How many bytes of guards were written over.
   std::int64_t damaged() const;

@@ -8,6 +8,7 @@
 #include <limits>
 #include <set>
 #include <string>
+#include <tuple>
 
 #include "core/base/error.hpp"
 
@@ -61,15 +62,19 @@ TEST(HostDevice, StreamsKnowTheirRoleAndThreads) {
   EXPECT_EQ(threads_of(device.stream(StreamRole::compute)), 3);
 }
 
-TEST(HostDevice, HasOneKernelPerOpAndDtype) {
+TEST(HostDevice, HasOneKernelPerOpDtypeAndVariant) {
   HostDevice device(1);
-  std::set<std::pair<std::string_view, DType>> seen;
+  std::set<std::tuple<std::string_view, DType, std::string_view>> seen;
   for (const KernelEntry& entry : device.kernels()) {
-    EXPECT_TRUE(seen.emplace(entry.op, entry.dtype).second) << entry.op;
-    EXPECT_EQ(device.find(entry.op, entry.dtype), &entry);
+    EXPECT_TRUE(seen.emplace(entry.op, entry.dtype, entry.variant).second) << entry.op << " " << entry.variant;
+    EXPECT_EQ(device.find(entry.op, entry.dtype, entry.variant), &entry);
+    const KernelEntry* usual = device.find(entry.op, entry.dtype);
+    ASSERT_NE(usual, nullptr) << entry.op << " has a variant only";
+    EXPECT_EQ(usual->accumulates, entry.accumulates) << entry.op << " " << entry.variant;
   }
   EXPECT_EQ(device.find("add", DType::i32), nullptr);
   EXPECT_EQ(device.find("no such op", DType::f32), nullptr);
+  EXPECT_EQ(device.find("linear", DType::f32, "no such variant"), nullptr);
 }
 
 }  // namespace
