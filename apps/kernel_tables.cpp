@@ -25,8 +25,9 @@ std::filesystem::path next_checkpoint(const Settings& settings) {
   return found.empty() ? path : found.front().path;
 }
 
-KernelChoices kernels_of_checkpoint(const std::filesystem::path& folder) {
+KernelChoices kernels_of_checkpoint(const Settings& settings) {
   try {
+    const std::filesystem::path folder = next_checkpoint(settings);
     const std::filesystem::path file = folder / io::k_state_file;
     if (folder.empty() || !std::filesystem::exists(file)) return {};
     const RunState state = read_state(io::read_text(file, k_most_bytes), file.native());
@@ -41,7 +42,7 @@ KernelChoices kernels_of_checkpoint(const std::filesystem::path& folder) {
 KernelChoices chosen_kernels(const Settings& settings) {
   const std::string given = settings.get<std::string>("train.kernels");
   if (given == "none") return {};
-  if (given == "auto") return kernels_of_checkpoint(next_checkpoint(settings));
+  if (given == "auto") return kernels_of_checkpoint(settings);
   return KernelChoices::parse(io::read_text(given, k_most_bytes), given);
 }
 

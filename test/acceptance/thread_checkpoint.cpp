@@ -6,6 +6,7 @@
 #include "apps/tensor_files.hpp"
 #include "io/checkpoint/checkpoint_reader.hpp"
 #include "io/checkpoint/checkpoint_writer.hpp"
+#include "test/support/tiny_models.hpp"
 
 namespace tessera::acceptance {
 namespace {
@@ -37,6 +38,7 @@ void save_engine(const std::filesystem::path& directory, const Engine& engine, c
   write_file(writer, "model.h5", TensorFile::model, parts, mesh, world.rank());
   write_file(writer, "optimizer.h5", TensorFile::optimizer, parts, mesh, world.rank());
   apps::RunState state;
+  state.model = testing_support::tiny_dense();  // any that there could be: load_engine() does not look at it
   state.progress = progress;
   state.settings = "{}";
   writer.set_state(apps::write_state(state));

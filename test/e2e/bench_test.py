@@ -74,11 +74,15 @@ class BenchTest(program.ProgramTest):
         self.assertAlmostEqual(facts["loss"], math.log(131), delta=0.3)
         figure = re.fullmatch(
             r"FOM tokens_per_second=([\d.]+) tokens_per_second_per_rank=([\d.]+) mfu=[\d.]+ step_over_gemm=[\d.]+ "
+            r"attention_over_products=([\d.]+) update_over_memory=([\d.]+) "
             rf"repetitions=5 world={ranks}",
             text.splitlines()[-1],
         )
         self.assertAlmostEqual(float(figure.group(1)), facts["tokens_per_second"], delta=0.06)
         self.assertAlmostEqual(float(figure.group(2)) * ranks, facts["tokens_per_second"], delta=0.2)
+        for number, ratio in ((3, "attention_over_products"), (4, "update_over_memory")):
+            self.assertAlmostEqual(float(figure.group(number)), facts[ratio], delta=0.001)
+            self.assertGreater(facts[ratio], 0)
         return {row["op"]: row for row in facts["ops"]}
 
     def test_a_step(self):
