@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "core/base/error.hpp"
+#include "core/base/printable.hpp"
 #include "core/scheduler/describe.hpp"
 #include "io/log/json_text.hpp"
 
@@ -83,7 +84,7 @@ std::string json_of(const Table& table) {
 
 }  // namespace
 
-Cell::Cell(std::string_view value) : text(value), json(json_of(value)) {}
+Cell::Cell(std::string_view value) : text(printable(value)), json(json_of(value)) {}
 Cell::Cell(std::int64_t value) : text(fmt::format("{}", value)), json(text), align(Align::right) {}
 
 Cell Cell::of_json(std::string text, std::string json) {

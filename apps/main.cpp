@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <array>
 
@@ -14,6 +15,8 @@
 
 namespace tessera::apps {
 namespace {
+
+constexpr rlim_t k_least_stack = 1 << 20;
 
 constexpr std::array k_verbs{&k_train, &k_plan, &k_prepare, &k_generate, &k_inspect, &k_modules, &k_bench, &k_verify};
 
@@ -60,6 +63,14 @@ int dispatch(std::span<const std::string> arguments) {
   return verb.run(arguments.subspan(1));
 }
 
+/// Without enough of it the program would end in the middle of something, without a word.
+void check_stack() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= k_least_stack) return;
+  throw Error(ErrorKind::resources, fmt::format("the stack may have only {} bytes", limit.rlim_cur),
+              fmt::format("Raise its limit: `ulimit -s` must be at least {}.", k_least_stack >> 10));
+}
+
 /// A stream that the caller closed gets its number back, so that no file of ours takes it. Writing to it fails.
 void open_standard_streams() {
   for (int number = 0; number <= 2; ++number)
@@ -79,5 +90,8 @@ int main(int argc, char** argv) {
   open_standard_streams();
   ignore_signals_of_writes();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
-  return checked_output(reported([&] { return dispatch(arguments); }));
+  return checked_output(reported([&] {
+    check_stack();
+    return dispatch(arguments);
+  }));
 }

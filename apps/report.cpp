@@ -9,13 +9,19 @@
 
 #include <fmt/core.h>
 
+#include "core/base/printable.hpp"
 #include "io/file.hpp"
 
 namespace tessera::apps {
+namespace {
+
+constexpr std::size_t k_most_line = 2000;  // bytes; a longer one holds what somebody gave us, and tells nobody anything
+
+}  // namespace
 
 void show_error(const Error& error, const std::string& who) {
-  fmt::print(stderr, "tessera: error: {}{}\n", who, error.what());
-  if (!error.hint().empty()) fmt::print(stderr, "tessera: hint: {}\n", error.hint());
+  fmt::print(stderr, "tessera: error: {}{}\n", who, printable(error.what(), k_most_line));
+  if (!error.hint().empty()) fmt::print(stderr, "tessera: hint: {}\n", printable(error.hint(), k_most_line));
 }
 
 Error current_error() {

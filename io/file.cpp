@@ -28,6 +28,7 @@ Advice advice_for(int error_number) {
     case ENOENT:
     case ENOTDIR:
     case ELOOP:
+    case ENAMETOOLONG:
       return {ErrorKind::not_found, "Check the path."};
     case EISDIR:
       return {ErrorKind::not_found, "Name a file, not a folder."};

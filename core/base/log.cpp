@@ -22,6 +22,8 @@
 #include <ctime>
 #include <string>
 
+#include "core/base/printable.hpp"
+
 namespace tessera {
 
 namespace {
@@ -69,7 +71,7 @@ class StderrBackend : public logging::sinks::basic_formatted_sink_backend<char, 
   void consume(const logging::record_view& record, const std::string& formatted) {
     const auto severity = logging::extract_or_default<Severity>("Severity", record, Severity::info);
     const std::string_view colour = colour_ ? colour_of(severity) : std::string_view{};
-    std::string line = fmt::format("{}{}{}\n", colour, formatted, colour.empty() ? "" : "\x1b[0m");
+    std::string line = fmt::format("{}{}{}\n", colour, printable(formatted), colour.empty() ? "" : "\x1b[0m");
     std::string_view rest = line;
     while (!rest.empty()) {
       const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());

@@ -16,12 +16,17 @@ namespace tessera {
 
 namespace {
 
+constexpr std::uintmax_t k_most_bytes = 16 << 20;
+
 std::string text_of(const std::filesystem::path& path) {
   std::error_code code;
   if (!std::filesystem::exists(path, code))
     throw Error(ErrorKind::not_found, fmt::format("{}: there is no such file", path.string()));
   if (!std::filesystem::is_regular_file(path, code))
     throw Error(ErrorKind::not_found, fmt::format("{}: this is not a regular file", path.string()));
+  if (const auto bytes = std::filesystem::file_size(path, code); !code && bytes > k_most_bytes)
+    throw Error(ErrorKind::data, fmt::format("{}: {} bytes are too many for a run file", path.string(), bytes),
+                fmt::format("Name a run file; one has at most {} bytes.", k_most_bytes));
   std::ifstream file(path, std::ios::binary);
   std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   if (!file || file.bad()) throw Error(ErrorKind::io, fmt::format("{}: the file cannot be read", path.string()));

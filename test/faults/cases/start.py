@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Ranks that were not started alike, options and layouts that make no sense, and surroundings that lack something."""
 
+import os
 import pathlib
 import shutil
 
@@ -87,8 +88,18 @@ def options():
     yield refused("run-file-missing", (r"nowhere\.ini",), verb=("train", "nowhere.ini"), code=c.NOT_FOUND)
     yield refused("run-file-broken", (r"run\.ini:2: ",), verb=("train", "run.ini"),
                   prepare=lambda place: (place.folder / "run.ini").write_text("[train]\nsteps\n[\n"))
+    yield refused("run-file-too-large", (r"large\.ini: 1099511627776 bytes are too many for a run file",), code=c.DATA,
+                  verb=("train", "large.ini"), prepare=lambda place: sparse(place.folder / "large.ini"))
+    yield refused("path-too-long", (r"cannot open a{900}a*… \(\d+ bytes\) …a+: File name too long", r"hint: Check the path"),
+                  {"data.train": "a" * 5000}, code=c.NOT_FOUND)
+    yield refused("control-characters", (r"unknown flag --\\x1b\[31mred",), verb=("train", "--\x1b[31mred"))
     yield refused("fault-variable", (r"TESSERA_FAULT: 'do=jump' makes no sense",), code=c.USAGE,
                   environment={"TESSERA_FAULT": "at=step do=jump"})
+
+
+def sparse(path):
+    path.touch()
+    os.truncate(path, 1 << 40)
 
 
 def resumed():
@@ -144,6 +155,8 @@ def surroundings():
     yield Case("too-little-address-space-on-one", (c.RESOURCES,), (r"error: rank 1( of 2)?: ", r"hint: "),
                shell=ON_RANK_1.format("ulimit -v 900000"), options={"model.hidden": 1024, "model.layers": 8},
                after=After.NOTHING)
+    yield Case("little-stack", c.RESOURCES, (r"error: the stack may have only 65536 bytes", r"hint: Raise its limit"),
+               shell='ulimit -s 64; exec "$@"', **QUICK)
     yield Case("bare-environment", c.DONE, ranks=0, after=After.FINISHED, subset=Subset.ALL,
                shell='exec env -i PATH=/usr/bin:/bin TMPDIR="$TMPDIR" TESSERA_TEST_MARK="$TESSERA_TEST_MARK" "$@"')
     yield Case("narrow-terminal-pipe", c.IO, (r"standard output could not be written",), ranks=0, after=After.FINISHED,
@@ -172,6 +185,4 @@ def mounted(command):
 
 
 def not_root():
-    import os
-
     return None if os.geteuid() == 0 else "only root can be another user"
