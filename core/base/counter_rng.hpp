@@ -6,7 +6,6 @@
 // Must not know: layouts, ranks, steps.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <string_view>
 
@@ -37,12 +36,6 @@ class CounterRng {
 
   /// Uniform in [0, 1), 53 bits.
   constexpr double uniform(std::uint64_t i) const { return static_cast<double>(at(i) >> 11) * 0x1p-53; }
-
-  /// Standard normal (Box-Muller); uses the numbers 2i and 2i + 1.
-  double normal(std::uint64_t i) const {
-    const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform(2 * i)));
-    return radius * std::cos(6.283185307179586 * uniform(2 * i + 1));
-  }
 
  private:
   std::uint64_t key_;

@@ -78,6 +78,24 @@ inline double exponential_of_negative(double x) {
   return exponential(x);
 }
 
+/// ln x of a finite normal x > 0, relative error below 1e-15: x = 2^k (1 + f) with 1 + f between √½ and √2, and the
+/// polynomial of fdlibm (Sun Microsystems 1993) in f ÷ (2 + f).
+inline double logarithm(double x) {
+  constexpr std::uint64_t root_of_half = 0x3fe6a09e667f3bcdU, one = 0x3ff0000000000000U;
+  const std::uint64_t shifted = std::bit_cast<std::uint64_t>(x) + (one - root_of_half);
+  const double k = static_cast<double>(static_cast<std::int64_t>(shifted >> 52) - 1023);
+  const double f = std::bit_cast<double>((shifted & 0x000fffffffffffffU) + root_of_half) - 1.0;
+  const double s = f / (2.0 + f), z = s * s, half = 0.5 * f * f;
+  double r = 1.479819860511658591e-01;
+  r = r * z + 1.531383769920937332e-01;
+  r = r * z + 1.818357216161805012e-01;
+  r = r * z + 2.222219843214978396e-01;
+  r = r * z + 2.857142874366239149e-01;
+  r = r * z + 3.999999999940941908e-01;
+  r = r * z + 6.666666666666735130e-01;
+  return k * 6.93147180369123816490e-01 - ((half - (s * (half + z * r) + k * 1.90821492927058770002e-10)) - f);
+}
+
 template <class A>
 struct SineCosine {
   A sine, cosine;

@@ -2,35 +2,22 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/model/initial.hpp"
 
+#include <algorithm>
+
 #include "core/base/counter_rng.hpp"
-#include "core/host/parallel.hpp"
+#include "core/host/normal_numbers.hpp"
 
 namespace tessera {
 namespace {
-
-double initial_value(const Parameter& parameter, const CounterRng& random, std::int64_t element) {
-  switch (parameter.initial) {
-    case Initial::normal:
-      return parameter.deviation * random.normal(static_cast<std::uint64_t>(element));
-    case Initial::ones:
-      return 1;
-    case Initial::zeros:
-      return 0;
-  }
-  return 0;
-}
-
-/// What a normal number costs, in elements that are merely moved.
-constexpr std::int64_t k_cost = 32;
 
 template <class T>
 void fill(const Parameter& parameter, const Shape& global, const Slab& slab, std::uint64_t seed, T* data, int threads) {
   const CounterRng random(seed, hash_name("init/" + parameter.field), static_cast<std::uint64_t>(parameter.layer + 1));
   for_each_run(global, slab, [&](std::int64_t local, std::int64_t first, std::int64_t length) {
-    host::parallel_ranges(threads, length, k_cost, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t i = begin; i < end; ++i)
-        data[local + i] = static_cast<T>(initial_value(parameter, random, first + i));
-    });
+    if (parameter.initial == Initial::normal)
+      host::fill_normal(random, first, length, parameter.deviation, data + local, threads);
+    else
+      std::fill_n(data + local, length, parameter.initial == Initial::ones ? T(1) : T(0));
   });
 }
 

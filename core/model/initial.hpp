@@ -13,6 +13,6 @@ namespace tessera {
 /// Fills the part of a parameter that `slab` covers (dense, row-major), in fp32 or fp64 of `dtype`. Both types get the
 /// same numbers, the first rounded, on any number of threads.
 void fill_initial(const Parameter& parameter, const Shape& global, const Slab& slab, std::uint64_t seed, DType dtype,
-                  void* data, int threads = 1);
+                  void* data, int threads);
 
 }  // namespace tessera

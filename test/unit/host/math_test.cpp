@@ -36,6 +36,19 @@ TEST(Math, ExponentialAtTheEnds) {
   EXPECT_TRUE(std::isnan(exponential(std::nan(""))));
 }
 
+TEST(Math, LogarithmIsAccurateOverItsRange) {
+  double error = 0;
+  for (int i = -520; i <= 520; ++i)
+    for (const double fraction :
+         {1.0, 1.0 + 0x1p-52, 1.2, 1.4142135623730949, 1.4142135623730951, 1.7, 2.0 - 0x1p-52}) {
+      const double x = std::ldexp(fraction, i), exact = std::log(x);
+      if (exact != 0) error = std::max(error, std::fabs(logarithm(x) / exact - 1));
+    }
+  EXPECT_LT(error, 1e-15);
+  EXPECT_EQ(logarithm(1.0), 0.0);
+  EXPECT_NEAR(logarithm(1.0 - 0x1p-53), -0x1p-53, 1e-31);
+}
+
 TEST(Math, SineAndCosineNearAndFar) {
   double error = 0;
   for (int i = -200000; i <= 200000; ++i) {
