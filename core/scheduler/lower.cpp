@@ -281,7 +281,7 @@ void Lowering::lower_kernel(const Node& node) {
   for (const Tensor& t : out) out_types.push_back({t.shape, t.dtype});
   const CostArgs costs{in_types, out_types, node.attributes};
   if (node.op->flops != nullptr) instruction.flops = node.op->flops(costs);
-  instruction.bytes = node.op->bytes != nullptr ? node.op->bytes(costs) : operand_bytes(instruction);
+  instruction.bytes = node.op->bytes != nullptr ? node.op->bytes(costs) : operand_bytes(instruction, node.op->mutates);
   instruction.name = name(std::string(node.op->name));
   emit(instruction);
 }
@@ -292,15 +292,16 @@ void Lowering::grant_workspace(Instruction& instruction, std::int64_t bytes) {
   storage_.memory()[Tag::workspace] = std::max(storage_.memory()[Tag::workspace], bytes);
 }
 
-/// Every operand once, those added into twice.
-double Lowering::operand_bytes(const Instruction& instruction) const {
+/// Every operand once; those added into, and inputs that are changed, twice.
+double Lowering::operand_bytes(const Instruction& instruction, std::string_view mutates) const {
   double bytes = 0;
   for (int i = 0; i < instruction.inputs + instruction.outputs; ++i) {
     const auto operand = static_cast<std::size_t>(instruction.first_operand + i);
     if (operand_places_[operand].buffer < 0) continue;
     const Tensor& t = plan_.operands[operand].tensor;
     const std::uint32_t added = instruction.accumulate | instruction.accumulate_after_first;
-    const bool twice = i >= instruction.inputs && (added >> (i - instruction.inputs) & 1U) != 0;
+    const bool twice = i < instruction.inputs ? mutates.find(static_cast<char>('0' + i)) != std::string_view::npos
+                                              : (added >> (i - instruction.inputs) & 1U) != 0;
     bytes += static_cast<double>(t.count() * size_of(t.dtype)) * (twice ? 2 : 1);
   }
   return bytes;

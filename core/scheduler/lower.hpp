@@ -129,7 +129,7 @@ class Lowering {
   std::int32_t close_program(ProgramKind kind, std::int32_t first);
   void lower_kernel(const Node& node);
   void grant_workspace(Instruction& instruction, std::int64_t bytes);
-  double operand_bytes(const Instruction& instruction) const;
+  double operand_bytes(const Instruction& instruction, std::string_view mutates = {}) const;
   Place produce(const Node& node, std::size_t output);
   bool may_take_over(const Node& node, Value in) const;
   std::int32_t name(const std::string& text);
