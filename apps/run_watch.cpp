@@ -19,7 +19,17 @@ constexpr double k_save_seconds = 1;  // a shorter save is no trouble
 
 }  // namespace
 
-void RunWatch::stepped(double seconds) {
+void RunWatch::look_at_loss(std::int64_t step, double loss) {
+  const auto before = losses_.add(loss);
+  if (!before || !ranks_.root()) return;
+  log_warning("loss",
+              fmt::format("step {} has a loss of {:.4g}, the median of the steps before is {:.4g}. If it does not "
+                          "come back, resume from an older checkpoint with a lower optimizer.lr",
+                          step, loss, *before));
+}
+
+void RunWatch::stepped(std::int64_t step, double seconds, double loss) {
+  look_at_loss(step, loss);
   const std::chrono::duration<double> waited = ranks_.waited() - waited_before_;
   busy_ += std::max(seconds - waited.count(), 0.0);
   if (++steps_ < k_round_steps || ranks_.environment().size() == 1) return;

@@ -79,7 +79,7 @@ class Hooks final : public TrainerHooks {
   void stepped(const StepRecord& record) override {
     trace_.write_step(engine_.training(), record.step);
     if (const auto action = ranks_.faults().reached("step", record.step)) spoil_weights(engine_, *action);
-    watch_.stepped(record.step_seconds);
+    watch_.stepped(record.step, record.step_seconds, record.loss);
     watch_.begin();
     console_.skipped_steps += record.skipped ? 1 : 0;
     if (!ranks_.root()) return;

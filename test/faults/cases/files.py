@@ -92,9 +92,23 @@ def datasets():
                options={"model.vocab": 20}, after=After.UNTOUCHED, seconds=10)
     yield Case("dataset-cut-while-training", c.DATA, (r"rank \d of 2: .*train\.h5 has \d+ bytes, \d+ at byte \d+ were expected",),
                fault="rank=0 at=step step=5 do=pause; at=step do=pause", options={"train.steps": 400},
-               meanwhile=lambda place, job: (job.wait_for(lambda: "iteration        5/" in job.text(), "step 5"),
-                                             cut(place.folder / DATA, 0.2)),
+               meanwhile=cut_later, after=After.NOTHING, subset=Subset.ALL)
+    yield Case("dataset-of-documents-cut-while-training", c.DATA, (r"rank \d of 2: .*train\.h5",),
+               fault="rank=0 at=step step=5 do=pause; at=step do=pause", prepare=many_documents, meanwhile=cut_later,
+               options={"train.steps": 400, "data.isolate_documents": "on", "checkpoint.dir": "fresh"},
                after=After.NOTHING, subset=Subset.ALL)
+
+
+def many_documents(place):
+    """So many that where they begin fills pages of the file."""
+    (place.folder / "many.jsonl").write_text("".join(f'{{"text": "document {i}"}}\n' for i in range(3000)))
+    subprocess.run([place.program, "prepare", "--overwrite", "--output", DATA, "many.jsonl"], cwd=place.folder, check=True,
+                   capture_output=True)
+
+
+def cut_later(place, job):
+    job.wait_for(lambda: "iteration        5/" in job.text(), "step 5")
+    cut(place.folder / DATA, 0.05)
 
 
 def seen_by_rank_1(file, instead_of):
