@@ -20,7 +20,7 @@ PHASES = {
 }
 # Steps of a save that only rank 0 makes; from latest on the new checkpoint counts.
 SAVE_STEPS = ("open", "declare", "agree", "sync", "verify", "manifest", "rename", "latest", "prune")
-STALL = {"train.watchdog": "2s"}
+STALL = {"train.watchdog": "4s"}  # of a busy machine also the start of MPI takes a while
 
 
 def wake(place, job, seconds=0.5):
@@ -45,7 +45,7 @@ def cases():
                    subset=rare)
         yield Case(f"stopped-{phase}", c.STALLED,
                    (r"error: rank 0 has waited \d\.\d s in ", r"Silent is rank 1", r"hint: look at the named rank"),
-                   fault=on_one + "do=STOP", options=STALL, seconds=12, subset=rare)
+                   fault=on_one + "do=STOP", options=STALL, seconds=16, subset=rare)
         yield Case(f"out-of-memory-{phase}", c.RESOURCES, (r"error: rank 1( of 2)?: out of memory", r"hint: "),
                    fault=on_one + "do=no_memory", subset=rare)
         yield Case(f"throwing-{phase}", c.INTERNAL, (r"error: rank 1( of 2)?: a fault on purpose", r"hint: "),
@@ -65,7 +65,7 @@ def cases():
         yield Case(f"throwing-save-{step}", c.INTERNAL, (r"error: rank 0: a fault on purpose",), fault=at + "do=error",
                    subset=Subset.ALWAYS if step in ("rename", "latest") else Subset.ALL)
         yield Case(f"stopped-save-{step}", c.STALLED, (r"error: rank 1 has waited", r"Silent is rank 0"),
-                   fault=at + "do=STOP", options=STALL, seconds=12, subset=Subset.ALL)
+                   fault=at + "do=STOP", options=STALL, seconds=16, subset=Subset.ALL)
     yield from at_the_ends()
     yield from several()
     yield from slow()
@@ -77,12 +77,12 @@ def at_the_ends():
     # The launcher names the rank, unless the end of the job overtakes that line: then it only counts.
     yield Case("killed-before-mpi", c.KILLED, (r"rank 1 .* exited on signal 9|1 process returned",),
                shell='if [[ $RANK == 1 ]]; then kill -9 $$; fi; exec "$@"')
-    yield Case("stopped-before-mpi", c.STALLED, (r"error: rank 0: the start of MPI has not returned for 2\.0 s", r"hint: "),
-               shell='if [[ $RANK == 1 ]]; then kill -STOP $$; fi; exec "$@"', options=STALL, seconds=12)
+    yield Case("stopped-before-mpi", c.STALLED, (r"error: rank 0: the start of MPI has not returned for 4\.0 s", r"hint: "),
+               shell='if [[ $RANK == 1 ]]; then kill -STOP $$; fi; exec "$@"', options=STALL, seconds=16)
     # All is committed by then.
     yield Case("killed-end", c.KILLED, (r"rank 1 .* exited on signal 9",), fault="rank=1 at=end do=KILL", subset=Subset.ALL)
-    yield Case("stopped-end", c.STALLED, (r"error: rank 0: the end of MPI has not returned for 2\.0 s", r"hint: "),
-               fault="rank=1 at=end do=STOP", options=STALL, seconds=12, subset=Subset.ALL)
+    yield Case("stopped-end", c.STALLED, (r"error: rank 0: the end of MPI has not returned for 4\.0 s", r"hint: "),
+               fault="rank=1 at=end do=STOP", options=STALL, seconds=16, subset=Subset.ALL)
     yield Case("throwing-end", c.INTERNAL, (r"error: rank 1 of 2: a fault on purpose",), fault="rank=1 at=end do=error",
                subset=Subset.ALL)
     yield Case("launcher-killed-save", c.KILLED, fault="rank=0 at=save.sync step=6 do=KILL to=launcher; "
@@ -105,13 +105,13 @@ def several():
         for rank in (0, 1):
             yield Case(f"stopped-{name}-{rank}", c.STALLED,
                        (rf"error: rank {1 - rank} has waited", rf"Silent is rank {rank}"), options=STALL | layout,
-                       layout=tuple(layout), fault=f"rank={rank} at=step step=6 do=STOP", seconds=12, subset=Subset.ALL)
+                       layout=tuple(layout), fault=f"rank={rank} at=step step=6 do=STOP", seconds=16, subset=Subset.ALL)
         yield Case(f"killed-{name}", c.KILLED, (r"rank 1 .* exited on signal 9",), options=layout, layout=tuple(layout),
                    fault="rank=1 at=step step=6 do=KILL", subset=Subset.ALL)
         yield Case(f"out-of-memory-{name}", c.RESOURCES, (r"error: rank 1( of 2)?: out of memory",), options=layout,
                    layout=tuple(layout), fault="rank=1 at=step step=6 do=no_memory", subset=Subset.ALL)
     yield Case("stopped-without-shared-memory", c.STALLED, (r"error: rank 0 has waited \d\.\d s in ", r"hint: "),
-               fault="rank=1 at=step step=6 do=STOP", options=STALL, seconds=12, subset=Subset.ALL,
+               fault="rank=1 at=step step=6 do=STOP", options=STALL, seconds=16, subset=Subset.ALL,
                environment={"SHIM_FAIL": "memfd_create:1:38"})
 
 
@@ -127,7 +127,7 @@ def slow():
                fault="at=step step=5 do=STOP", options={"train.watchdog": "4s"}, after=After.FINISHED,
                meanwhile=lambda place, job: wake(place, job, 2.5))
     yield Case("stopped-data", c.STALLED, (r"error: rank 0 has waited \d\.\d s in ", r"Silent is rank 1"),
-               fault="rank=1 at=data do=STOP", options=STALL, seconds=12, subset=Subset.ALL)
+               fault="rank=1 at=data do=STOP", options=STALL, seconds=16, subset=Subset.ALL)
 
 
 def numbers():
