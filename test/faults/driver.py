@@ -109,7 +109,8 @@ class Trial:
             changed = sorted(name for name in before.keys() | now.keys() if before.get(name) != now.get(name))
             self.demand(not changed, f"these files were changed: {changed}")
         if case.after is After.GOES_ON:
-            code, text = place.run(case.ranks, {k: v for k, v in case.options.items() if k not in ("train.stop_after",)})
+            options = {k: v for k, v in case.options.items() if k not in ("train.stop_after", "train.watchdog")}
+            code, text = place.run(case.ranks, options)
             self.demand(code == 0, f"the run does not go on: exit code {code}\n{text}")
         if case.after in (After.GOES_ON, After.FINISHED) and not self.failures:
             self.check_result()
