@@ -138,6 +138,7 @@ def main():
         for case in STARTS:
             if chosen(f"start-{case.name}"):
                 starts.append(compare_starts(engines, case, arguments.pairs))
+                print(starts_table(starts[-1:]), flush=True)
         facts = {**engines.facts(), "cases": results, "starts": starts}
     if arguments.json:
         arguments.json.write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
