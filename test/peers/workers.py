@@ -45,9 +45,11 @@ class Worker:
     def __enter__(self):
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, kind, *_):
         for process in self.processes:
             process.stdin.close()
+            if kind is not None:
+                process.terminate()
         for process in self.processes:
             try:
                 process.wait(60)
