@@ -39,11 +39,6 @@ struct Site {
 };
 using Sites = std::map<std::string, Site>;
 
-DType principal_dtype(std::span<const Type> in) {
-  const auto floating = std::find_if(in.begin(), in.end(), [](const Type& type) { return is_floating(type.dtype); });
-  return floating == in.end() ? DType::i64 : floating->dtype;
-}
-
 /// How often an instruction runs in a step.
 std::vector<std::int64_t> runs_of(const Plan& plan) {
   std::vector<std::int64_t> runs(plan.code.size());
@@ -60,20 +55,20 @@ void add_sites(const Plan& plan, const KernelTable& kernels, int threads, Sites&
   for (std::size_t i = 0; i < plan.code.size(); ++i) {
     const Instruction& instruction = plan.code[i];
     if (instruction.kind != Instruction::Kind::kernel || runs[i] == 0) continue;
-    std::vector<Tensor> inputs;
-    Site site;
-    for (int o = 0; o < instruction.inputs + instruction.outputs; ++o) {
-      const Tensor& tensor = plan.operands[static_cast<std::size_t>(instruction.first_operand + o)].tensor;
-      (o < instruction.inputs ? site.in : site.out).push_back({tensor.shape, tensor.dtype});
-      if (o < instruction.inputs) inputs.push_back(tensor);
-    }
+    std::vector<Tensor> in, out;
+    for (int o = 0; o < instruction.inputs + instruction.outputs; ++o)
+      (o < instruction.inputs ? in : out)
+          .push_back(plan.operands[static_cast<std::size_t>(instruction.first_operand + o)].tensor);
     const std::string& op = plan.names[static_cast<std::size_t>(instruction.name)];
-    const DType dtype = principal_dtype(site.in);
+    const DType dtype = principal_dtype(in, out);
+    Site site;
     site.variants = kernels.variants(op, dtype);
     if (site.variants.size() < 2) continue;
+    for (const Tensor& tensor : in) site.in.push_back({tensor.shape, tensor.dtype});
+    for (const Tensor& tensor : out) site.out.push_back({tensor.shape, tensor.dtype});
     site.attributes = plan.attributes[static_cast<std::size_t>(instruction.attributes)];
     site.accumulate = instruction.accumulate | instruction.accumulate_after_first;
-    const std::string key = choice_key(op, dtype, threads, inputs);
+    const std::string key = choice_key(op, dtype, threads, in);
     sites.emplace(key, site);
     calls[key] += runs[i];
   }

@@ -34,6 +34,15 @@ struct Tensor {
   std::int64_t count() const { return shape.count(); }
 };
 
+/// By which kernels of an op are told apart: the dtype of its first floating operand, inputs first, then outputs; i64
+/// where there is none.
+constexpr DType principal_dtype(std::span<const Tensor> in, std::span<const Tensor> out) {
+  for (const std::span<const Tensor> operands : {in, out})
+    for (const Tensor& tensor : operands)
+      if (is_floating(tensor.dtype)) return tensor.dtype;
+  return DType::i64;
+}
+
 struct KernelCall {
   std::span<const Tensor> in;   ///< an absent optional input has null data
   std::span<const Tensor> out;  ///< an output that nobody reads has null data and must not be written
@@ -55,7 +64,7 @@ using WorkspaceRule = std::int64_t (*)(std::span<const Tensor> in, std::span<con
 
 struct KernelEntry {
   std::string_view op;
-  DType dtype;  ///< of the op's first floating operand (inputs first, then outputs); i64 where there is none
+  DType dtype;  ///< principal_dtype() of its operands
   Kernel launch;
   WorkspaceRule workspace = nullptr;  ///< null: needs none
   std::uint32_t accumulates = 0;      ///< bit i: output i may be accumulated into

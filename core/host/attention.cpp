@@ -67,27 +67,33 @@ class ForwardBlock {
     const std::int64_t offset = first * shape_.key_stride() + shape_.key_offset(b, shape_.kv_head(head));
     pack_right_transposed(call_.in[1].as<const T>() + offset, shape_.key_stride(), shape_.head_dim, n, scratch_.keys);
     pack_right(call_.in[2].as<const T>() + offset, shape_.key_stride(), n, shape_.head_dim, scratch_.values);
-    multiply_packed(Result::assign, scratch_.queries, scratch_.keys, q_.count, n, shape_.head_dim, scratch_.scores,
-                    Sizes::row_stride);
-    for (std::int64_t row = 0; row < q_.count; ++row) exponentiate(row, seen);
-    multiply_packed(Result::add, scratch_.scores, scratch_.values, q_.count, shape_.head_dim, n, scratch_.output,
-                    output_stride());
+    const SeenParts<A> parts(q_, k_, seen);
+    const std::int64_t d = shape_.head_dim;
+    multiply_packed(Result::assign, scratch_.queries, scratch_.keys, q_.count, n, d, scratch_.scores, Sizes::row_stride,
+                    [&](std::int64_t row) {
+                      return RowBounds{parts.keys(row), 0, d};
+                    });
+    for (std::int64_t row = 0; row < q_.count; ++row) exponentiate(row, parts.columns(row), seen);
+    multiply_packed(Result::add, scratch_.scores, scratch_.values, q_.count, d, n, scratch_.output, output_stride(),
+                    [&](std::int64_t row) {
+                      return RowBounds{d, 0, parts.keys(row)};
+                    });
   }
 
-  /// Scores of one query become exp(score − maximum); what was summed before is brought to the new maximum.
-  void exponentiate(std::int64_t row, Visible seen) {
+  /// The first scores of one query become exp(score − maximum); what was summed before is brought to the new maximum.
+  void exponentiate(std::int64_t row, std::int64_t columns, Visible seen) {
     A* const scores = scratch_.scores + row * Sizes::row_stride;
-    if (seen == Visible::some) mask_row(q_, row, k_, scores);
+    if (seen == Visible::some) mask_row(q_, row, k_, columns, scores);
     A largest = maximum_[row];
 #pragma omp simd reduction(max : largest)
-    for (std::int64_t j = 0; j < k_block_keys; ++j) largest = scores[j] > largest ? scores[j] : largest;
+    for (std::int64_t j = 0; j < columns; ++j) largest = scores[j] > largest ? scores[j] : largest;
     // Where no key was seen yet, any finite shift gives exp(−inf) = 0.
     const A shift = largest == -std::numeric_limits<A>::infinity() ? A(0) : largest;
 #pragma omp simd
-    for (std::int64_t j = 0; j < k_block_keys; ++j) scores[j] = exponential_of_negative(scores[j] - shift);
+    for (std::int64_t j = 0; j < columns; ++j) scores[j] = exponential_of_negative(scores[j] - shift);
     const A before = maximum_[row] == largest ? A(1) : exponential_of_negative(maximum_[row] - shift);
     sum_[row] = sum_[row] * before + sum_over<A>(
-                                         k_block_keys, [](auto v) { return v; }, static_cast<const A*>(scores));
+                                         columns, [](auto v) { return v; }, static_cast<const A*>(scores));
     maximum_[row] = largest;
     if (before == A(1)) return;
     A* const output = scratch_.output + row * output_stride();

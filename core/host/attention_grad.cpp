@@ -135,17 +135,23 @@ class BackwardUnit {
     const Visible seen = visible(q_, k_);
     if (seen == Visible::none) return;
     pack_queries(head, first, n);
+    const SeenParts<A> parts(q_, k_, seen);
+    const auto seen_keys = [&](std::int64_t row) { return RowBounds{parts.keys(row), 0, d}; };
+    const auto over_keys = [&](std::int64_t row) { return RowBounds{d, 0, parts.keys(row)}; };
+    const auto over_queries = [&](std::int64_t key) { return RowBounds{d, parts.first_query(key), n}; };
     multiply_packed(Result::assign, scratch_.q_left, scratch_.keys_transposed, n, keys, d, scratch_.p,
-                    Sizes::row_stride);
+                    Sizes::row_stride, seen_keys);
     multiply_packed(Result::assign, scratch_.do_left, scratch_.values_transposed, n, keys, d, scratch_.ds,
-                    Sizes::row_stride);
+                    Sizes::row_stride, seen_keys);
     for (std::int64_t row = 0; row < n; ++row)
-      differentiate(row, ((first + row) * shape_.batch + b_) * shape_.heads + head, seen);
+      differentiate(row, ((first + row) * shape_.batch + b_) * shape_.heads + head, parts.columns(row), seen);
     pack_left_transposed(scratch_.p, Sizes::row_stride, keys, n, scratch_.transposed);
-    multiply_packed(Result::add, scratch_.transposed, scratch_.do_right, keys, d, n, scratch_.dv, stride());
+    multiply_packed(Result::add, scratch_.transposed, scratch_.do_right, keys, d, n, scratch_.dv, stride(),
+                    over_queries);
     pack_left_transposed(scratch_.ds, Sizes::row_stride, keys, n, scratch_.transposed);
-    multiply_packed(Result::add, scratch_.transposed, scratch_.q_right, keys, d, n, scratch_.dk, stride());
-    multiply_packed(Result::add, scratch_.ds, scratch_.keys, n, d, keys, dq, stride());
+    multiply_packed(Result::add, scratch_.transposed, scratch_.q_right, keys, d, n, scratch_.dk, stride(),
+                    over_queries);
+    multiply_packed(Result::add, scratch_.ds, scratch_.keys, n, d, keys, dq, stride(), over_keys);
   }
 
   void pack_queries(std::int64_t head, std::int64_t first, std::int64_t n) {
@@ -159,18 +165,20 @@ class BackwardUnit {
     pack_right(gradient, shape_.query_stride(), n, d, scratch_.do_right);
   }
 
-  /// One row of scores becomes probabilities, one row of do·vᵀ becomes dS.
-  void differentiate(std::int64_t row, std::int64_t statistic, Visible seen) {
+  /// One row of scores becomes probabilities, one row of do·vᵀ becomes dS; behind the first columns both are 0.
+  void differentiate(std::int64_t row, std::int64_t statistic, std::int64_t columns, Visible seen) {
     A *const p = scratch_.p + row * Sizes::row_stride, *const ds = scratch_.ds + row * Sizes::row_stride;
-    if (seen == Visible::some) mask_row(q_, row, k_, p);
+    if (seen == Visible::some) mask_row(q_, row, k_, columns, p);
     const A lse = call_.in[k_lse].as<const A>()[statistic], sum = sums_[statistic];
     // A query that saw no key has lse = −inf; an infinite shift makes all its probabilities 0.
     const A shift = lse == -std::numeric_limits<A>::infinity() ? std::numeric_limits<A>::infinity() : lse;
 #pragma omp simd
-    for (std::int64_t j = 0; j < k_block_keys; ++j) {
+    for (std::int64_t j = 0; j < columns; ++j) {
       p[j] = exponential_of_negative(p[j] - shift);
       ds[j] = p[j] * (ds[j] - sum);
     }
+    std::fill(p + columns, p + k_block_keys, A(0));
+    std::fill(ds + columns, ds + k_block_keys, A(0));
   }
 
   void write(const A* rows, const Tensor& out, std::int64_t at, std::int64_t n) {

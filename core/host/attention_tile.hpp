@@ -6,6 +6,8 @@
 // Must not know: what is made of the scores.
 #pragma once
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/device/kernel.hpp"
@@ -92,12 +94,45 @@ inline Visible visible(const QueryBlock& q, const KeyBlock& k) {
   return all ? Visible::all : Visible::some;
 }
 
-/// Scores of keys that a query does not see become −inf; also those of places after the last key.
+/// Which keys of a block the queries of a register tile may see, and from which query on a register tile of keys may be
+/// seen, by positions alone: what lies outside need not be computed.
 template <class A>
-void mask_row(const QueryBlock& q, std::int64_t row, const KeyBlock& k, A* scores) {
+class SeenParts {
+ public:
+  SeenParts(const QueryBlock& q, const KeyBlock& k, Visible seen) {
+    std::fill(std::begin(keys_), std::end(keys_), k.count);
+    std::fill(std::begin(first_), std::end(first_), 0);
+    if (seen == Visible::all) return;
+    for (std::int64_t row = 0; row < q.count; row += k_rows) {
+      const std::int32_t last = *std::max_element(q.position + row, q.position + std::min(q.count, row + k_rows));
+      std::int64_t& keys = keys_[row / k_rows];
+      while (keys > 0 && k.position[keys - 1] > last) --keys;
+    }
+    for (std::int64_t key = 0; key < k.count; key += k_rows) {
+      const std::int32_t least = *std::min_element(k.position + key, k.position + std::min(k.count, key + k_rows));
+      std::int64_t& first = first_[key / k_rows];
+      while (first < q.count && q.position[first] < least) ++first;
+    }
+  }
+
+  /// Keys before which all lie that a query of the register tile of this row sees.
+  std::int64_t keys(std::int64_t row) const { return keys_[row / k_rows]; }
+  /// The same in whole register tiles: columns of the row's scores that are computed.
+  std::int64_t columns(std::int64_t row) const { return TileSizes<A>::whole_columns(keys(row)); }
+  /// The first query that sees a key of the register tile of this key.
+  std::int64_t first_query(std::int64_t key) const { return first_[key / k_rows]; }
+
+ private:
+  static constexpr std::int64_t k_rows = TileSizes<A>::rows;
+  std::int64_t keys_[(k_block_queries + k_rows - 1) / k_rows], first_[(k_block_keys + k_rows - 1) / k_rows];
+};
+
+/// The first `columns` scores of keys that a query does not see become −inf; also those of places after the last key.
+template <class A>
+void mask_row(const QueryBlock& q, std::int64_t row, const KeyBlock& k, std::int64_t columns, A* scores) {
   const std::int32_t position = q.position[row], document = q.document[row];
 #pragma omp simd
-  for (std::int64_t j = 0; j < k_block_keys; ++j) {
+  for (std::int64_t j = 0; j < columns; ++j) {
     const bool seen = position >= k.position[j] && document == k.document[j];
     scores[j] = seen ? scores[j] : -std::numeric_limits<A>::infinity();
   }

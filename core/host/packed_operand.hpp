@@ -76,20 +76,41 @@ void pack_right_transposed(const T* source, std::int64_t stride, std::int64_t de
   });
 }
 
-/// c = or += left·right.
-template <class A>
+/// What of a product a register tile's rows need.
+struct RowBounds {
+  std::int64_t columns;           ///< the first so many
+  std::int64_t first = 0, terms;  ///< sums run over terms first … terms - 1
+};
+
+/// c = or += left·right. `bounds(i)` says what rows from i on, up to a register tile of them, need; the rest of their
+/// columns is left as it is.
+template <class A, class Bounds>
 void multiply_packed(Result result, const A* left, const A* right, std::int64_t rows, std::int64_t columns,
-                     std::int64_t depth, A* c, std::int64_t stride) {
+                     std::int64_t depth, A* c, std::int64_t stride, const Bounds& bounds) {
   using Sizes = TileSizes<A>;
   for_depth_blocks<A>(depth, [&](std::int64_t k, std::int64_t n, std::int64_t index) {
     const A* const a = left + index * Sizes::whole_rows(rows) * Sizes::row_stride;
     const A* const b = right + k * Sizes::whole_columns(columns);
-    for (std::int64_t i = 0; i < rows; i += Sizes::rows)
-      for (std::int64_t j = 0; j < columns; j += Sizes::columns)
+    for (std::int64_t i = 0; i < rows; i += Sizes::rows) {
+      const RowBounds needed = bounds(i);
+      const std::int64_t skipped = std::clamp<std::int64_t>(needed.first - k, 0, n);
+      const std::int64_t terms = std::clamp<std::int64_t>(needed.terms - k, skipped, n) - skipped;
+      const A *const from = a + i * Sizes::row_stride + skipped, *const panel = b + skipped * Sizes::columns;
+      for (std::int64_t j = 0; j < needed.columns; j += Sizes::columns)
         if (result == Result::assign && k == 0)
-          multiply_tile<Result::assign>(a + i * Sizes::row_stride, b + j * n, n, c + i * stride + j, stride);
-        else
-          multiply_tile<Result::add>(a + i * Sizes::row_stride, b + j * n, n, c + i * stride + j, stride);
+          multiply_tile<Result::assign>(from, panel + j * n, terms, c + i * stride + j, stride);
+        else if (terms > 0)
+          multiply_tile<Result::add>(from, panel + j * n, terms, c + i * stride + j, stride);
+    }
+  });
+}
+
+/// All of it.
+template <class A>
+void multiply_packed(Result result, const A* left, const A* right, std::int64_t rows, std::int64_t columns,
+                     std::int64_t depth, A* c, std::int64_t stride) {
+  multiply_packed(result, left, right, rows, columns, depth, c, stride, [=](std::int64_t) {
+    return RowBounds{columns, 0, depth};
   });
 }
 

@@ -13,13 +13,6 @@
 namespace tessera {
 namespace {
 
-DType principal_dtype(const std::vector<Tensor>& in, const std::vector<Tensor>& out) {
-  for (const auto* operands : {&in, &out})
-    for (const Tensor& tensor : *operands)
-      if (is_floating(tensor.dtype)) return tensor.dtype;
-  return DType::i64;
-}
-
 /// Bytes from which on an operand of a call is worth memory that other ranks of the node read.
 constexpr std::int64_t k_shared_bytes = 64 << 10;
 
