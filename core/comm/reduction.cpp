@@ -37,21 +37,22 @@ struct Summand<std::int32_t> {
   using Type = std::uint32_t;
 };
 
-// Of numbers, and of vectors of them.
+// Of numbers, and of vectors of them; by reference, because a line may be wider than a register, and how such a value
+// is passed depends on the processor.
 template <class T>
 struct Sum {
   using Element = std::conditional_t<k_is_half<T>, float, typename Summand<T>::Type>;
   template <class V>
-  static V combine(V a, V b) {
-    return static_cast<V>(a + b);
+  static void combine(V& a, const V& b) {
+    a = static_cast<V>(a + b);
   }
 };
 template <class T>
 struct Max {
   using Element = std::conditional_t<k_is_half<T>, float, T>;
   template <class V>
-  static V combine(V a, V b) {
-    return (a > b) | (a != a) ? a : b;
+  static void combine(V& a, const V& b) {
+    a = (a > b) | (a != a) ? a : b;
   }
 };
 
@@ -61,14 +62,14 @@ using Outputs = std::span<void* const>;
 /// `V`: one element, or a line of them.
 template <class V, class Op>
 void reduce_one(Inputs inputs, std::int64_t input_byte, Outputs outputs, std::int64_t output_byte) {
-  const auto load = [&](const void* data) {
-    V value;
+  const auto load = [&](V& value, const void* data) {
     std::memcpy(&value, static_cast<const std::byte*>(data) + input_byte, sizeof value);
-    return value;
   };
-  V result = load(inputs.front());
-  for (const void* other : inputs.subspan(1)) {
-    result = Op::combine(result, load(other));
+  V result, other;
+  load(result, inputs.front());
+  for (const void* data : inputs.subspan(1)) {
+    load(other, data);
+    Op::combine(result, other);
   }
   for (void* out : outputs) {
     std::memcpy(static_cast<std::byte*>(out) + output_byte, &result, sizeof result);
@@ -89,7 +90,7 @@ void reduce_halves(Inputs inputs, std::int64_t input_first, Outputs outputs, std
   for (const void* other : inputs.subspan(1)) {
     in = input(other);
     for (std::size_t e = 0; e < count; ++e) {
-      result[e] = Op::combine(result[e], static_cast<float>(in[e]));
+      Op::combine(result[e], static_cast<float>(in[e]));
     }
   }
   for (std::size_t e = 0; e < count; ++e) {

@@ -9,11 +9,13 @@
 #include "core/base/error.hpp"
 #include "core/host/kernels.hpp"
 #include "core/host/parallel.hpp"
+#include "core/host/processor.hpp"
 
 namespace tessera {
 
 HostDevice::HostDevice(int threads, HostMemory* memory) : threads_(threads), memory_(memory) {
   TESSERA_CHECK(threads > 0, fmt::format("threads {}", threads));
+  host::check_processor();
   for (std::size_t role = 0; role < streams_.size(); ++role)
     streams_[role] = std::make_unique<HostStream>(static_cast<StreamRole>(role), threads);
 }

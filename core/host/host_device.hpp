@@ -31,7 +31,8 @@ class HostDevice final : public Device {
  public:
   /// A device whose kernels use up to `threads` threads each. One per rank: ranks that are threads of one process each
   /// have their own. What other ranks read comes from `memory`, which outlives the device, or, when null, from the
-  /// process like all else: in huge pages where the system gives them.
+  /// process like all else: in huge pages where the system gives them. Throws Error{unavailable} on a processor that
+  /// lacks instructions of the kernels.
   explicit HostDevice(int threads, HostMemory* memory = nullptr);
 
   std::string_view name() const override { return "host"; }

@@ -19,14 +19,11 @@ function(tessera_add_library name)
     FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h")
 endfunction()
 
-# tessera_add_test(NAME SOURCES … [LIBRARIES …] [LABELS …] [RANKS n] [TIMEOUT seconds]): a GoogleTest program. With
-# RANKS it is started by mpirun on that many ranks, and has the main program of test/support/mpi_main.cpp; called again
-# with another number it adds only a test.
+# tessera_add_test(NAME SOURCES … [LIBRARIES …] [LABELS …] [RANKS n]): a GoogleTest program. With RANKS it is started by
+# mpirun on that many ranks, and has the main program of test/support/mpi_main.cpp; called again with another number it
+# adds only a test. A test that hangs is ended after the time of the preset, which is far beyond what any takes.
 function(tessera_add_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS;TIMEOUT" "SOURCES;LIBRARIES;LABELS")
-  if(NOT arg_TIMEOUT)
-    set(arg_TIMEOUT 120)
-  endif()
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "RANKS" "SOURCES;LIBRARIES;LABELS")
   if(NOT TARGET ${name})
     add_executable(${name} ${arg_SOURCES})
     if(arg_RANKS)
@@ -47,6 +44,5 @@ function(tessera_add_test name)
     set(test_name ${name})
     add_test(NAME ${test_name} COMMAND ${name})
   endif()
-  set_tests_properties(${test_name} PROPERTIES TIMEOUT ${arg_TIMEOUT} LABELS "${arg_LABELS}"
-                       WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/test")
+  set_tests_properties(${test_name} PROPERTIES LABELS "${arg_LABELS}" WORKING_DIRECTORY "${PROJECT_BINARY_DIR}/test")
 endfunction()

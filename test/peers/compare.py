@@ -100,8 +100,14 @@ def compare_starts(engines, case, pairs):
     for pair in range(pairs):
         for name in found if pair % 2 == 0 else reversed(found):
             found[name].append(engines.start(case, name))
-    return {"case": case.name, "seconds": {name: spread(values) for name, values in found.items()}, "pairs": pairs,
-            "ratio": spread([mine / other for mine, other in zip(found["ours"], found["eager"])]),
+    ends = {name: [end for end, _ in values] for name, values in found.items()}
+    begins = {name: [end - step for end, step in values] for name, values in found.items()}
+
+    def figures(seconds):
+        return {"seconds": {name: spread(values) for name, values in seconds.items()},
+                "ratio": spread([mine / other for mine, other in zip(seconds["ours"], seconds["eager"])])}
+
+    return {"case": case.name, "pairs": pairs, "begin": figures(begins), "end": figures(ends),
             "load": {"after": os.getloadavg()}}
 
 

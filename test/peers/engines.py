@@ -110,18 +110,19 @@ class Engines:
             yield found
 
     def start(self, case, name):
-        """Seconds from the start of a process to the line that it writes behind its first step."""
+        """Seconds from the start of a process to the line that it writes behind its first step, and of that step."""
         text = self.text(case)
         begin = time.monotonic()
         if name != "ours":
             with self.torch(case, name) as worker:
-                worker.ready()
-                return time.monotonic() - begin
+                facts = worker.ready()[0]
+                return time.monotonic() - begin, facts["first_step_seconds"]
         command = [*self.command(["train"], case), f"--data.train={text.with_suffix('.h5')}", "--train.steps=1"]
         with subprocess.Popen([str(word) for word in command], env=threads_of(case), stdout=subprocess.PIPE,
                               stderr=subprocess.DEVNULL, text=True) as process:
-            line = next((line for line in process.stdout if "iteration" in line), None)
+            step = next(filter(None, (re.search(r"elapsed time per iteration \(ms\): ([\d.]+)", line)
+                                      for line in process.stdout)), None)
             seconds = time.monotonic() - begin
-        if line is None:
+        if step is None:
             sys.exit(f"{' '.join(map(str, command))} made no step")
-        return seconds
+        return seconds, float(step.group(1)) / 1e3

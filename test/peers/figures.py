@@ -38,8 +38,10 @@ def results_table(results):
 def starts_table(starts):
     if not starts:
         return ""
-    rows = [["start to first step", "s", "PyTorch s", "ratio", "load"]]
+    rows = [["start to the first step's", "", "s", "PyTorch s", "ratio", "load"]]
     for start in starts:
-        rows.append([start["case"], with_spread(start["seconds"]["ours"]), with_spread(start["seconds"]["eager"]),
-                     with_spread(start["ratio"]), f"{start['load']['after'][0]:.1f}"])
+        for event in ("begin", "end"):
+            seconds = start[event]["seconds"]
+            rows.append([start["case"], event, with_spread(seconds["ours"]), with_spread(seconds["eager"]),
+                         with_spread(start[event]["ratio"]), f"{start['load']['after'][0]:.1f}"])
     return aligned(rows)

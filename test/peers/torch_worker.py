@@ -8,7 +8,7 @@ with --mode compile, DistributedDataParallel over gloo (views of buckets, a stat
 
     echo 5 | python torch_worker.py --model gpt2_124m --threads 2 --mode compile
 
-A first line says what is there: {"parameters": n, "losses": [...]}. Then every line of standard input is a number of
+A first line says what is there: {"parameters": n, "losses": [...], "first_step_seconds": s}. Then every line of standard input is a number of
 steps, answered by {"seconds": [...], "update_seconds": [...], "cpu_seconds": s}; between them the process sleeps.
 
 With --checkpoint (a folder of the engine, of some step) and --text, weights and moments start there, and the first line
@@ -133,8 +133,12 @@ def main():
         distributed.init_process_group("gloo", init_method=f"file://{arguments.meeting}", rank=arguments.rank,
                                        world_size=arguments.processes)
     training = Training(arguments)
-    losses = [training.step()[0] for _ in range(arguments.follow)]
-    say(parameters=sum(p.numel() for p in training.decoder.parameters()), losses=losses, version=torch.__version__)
+    begin = time.perf_counter()
+    losses = [training.step()[0]]
+    first_step_seconds = time.perf_counter() - begin
+    losses += [training.step()[0] for _ in range(arguments.follow - 1)]
+    say(parameters=sum(p.numel() for p in training.decoder.parameters()), losses=losses, version=torch.__version__,
+        first_step_seconds=first_step_seconds)
     for line in sys.stdin:
         take_turn(training, int(line))
     if arguments.processes > 1:

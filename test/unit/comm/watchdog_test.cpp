@@ -22,7 +22,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds k_limit{200};
+// Longer than a busy machine keeps a thread from running.
+constexpr milliseconds k_limit{500};
 
 /// Thread ranks, each with a recorder and a watchdog; reports of all are collected.
 class Watched {
@@ -78,7 +79,7 @@ TEST(Watchdog, NamesTheRankThatSleepsAndItsLastCall) {
   ASSERT_FALSE(watched.reports().empty());
   for (const StallReport& report : watched.reports()) {
     EXPECT_NE(report.waiting_rank, 1);
-    EXPECT_GE(report.seconds, 0.2);
+    EXPECT_GE(report.seconds, 0.5);
     EXPECT_EQ(report.call.kind, CallKind::all_reduce);
     EXPECT_EQ(report.call.sequence, 3U);
     EXPECT_EQ(report.call.count, 33);
