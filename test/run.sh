@@ -13,9 +13,10 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-# What the sanitizers look at: readers of files, memory, and what ranks that are threads share.
-asan_tests=(comm_test config_test io_checkpoint_test io_data_test io_output_test io_text_test mesh_test module_test
-  run_sizes_test train_test)
+# What the sanitizers look at: readers of files, kernels, memory, and what ranks that are threads share. Kernels are
+# compiled for any processor there, not for this one.
+asan_tests=(comm_test compare_layout_test config_test host_test io_checkpoint_test io_data_test io_output_test
+  io_text_test kernel_table_test memory_test mesh_test module_test run_sizes_test skipped_step_test train_test)
 tsan_tests=(comm_test communicator_contract_test compare_layout_test io_checkpoint_test train_test)
 
 preset="test"

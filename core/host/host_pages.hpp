@@ -26,7 +26,7 @@ class HostPages {
   bool release(void* memory) noexcept;
 
  private:
-  std::map<void*, std::size_t> blocks_;  ///< mapped bytes by address
+  std::map<void*, std::size_t> blocks_;  ///< bytes by address
 };
 
 }  // namespace tessera
