@@ -3,8 +3,11 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <array>
+#include <cstdlib>
+#include <filesystem>
 
 #include <fmt/core.h>
 
@@ -77,6 +80,18 @@ void open_standard_streams() {
     if (::fcntl(number, F_GETFD) < 0) (void)::open("/dev/null", number == 2 ? O_WRONLY : O_RDONLY);
 }
 
+/// Threads of a rank that wait for each other spin, by themselves for some ten million cycles, which a program beside
+/// them pays with half of a step and more: then sleep sooner. The library reads this once, before `main`; so the
+/// program starts itself anew. Where that cannot be, all goes on as it is.
+void let_waiting_threads_sleep(char** argv) {
+  constexpr const char* spins = "3000";
+  if (std::getenv("OMP_WAIT_POLICY") != nullptr || std::getenv("GOMP_SPINCOUNT") != nullptr) return;
+  if (::setenv("GOMP_SPINCOUNT", spins, 0) != 0) return;
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (!error) ::execv(program.c_str(), argv);
+}
+
 /// Writing to a closed pipe, or beyond the limit of a file's size, is an error like any other and ends no training.
 void ignore_signals_of_writes() {
   for (const int number : {SIGPIPE, SIGXFSZ}) ::signal(number, SIG_IGN);
@@ -87,6 +102,7 @@ void ignore_signals_of_writes() {
 
 int main(int argc, char** argv) {
   using namespace tessera::apps;
+  let_waiting_threads_sleep(argv);
   open_standard_streams();
   ignore_signals_of_writes();
   const std::vector<std::string> arguments(argv + 1, argv + argc);

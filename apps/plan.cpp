@@ -16,7 +16,6 @@
 #include "core/scheduler/schedule_run.hpp"
 #include "core/train/flops.hpp"
 #include "io/dataset/dataset.hpp"
-#include "io/output.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -186,7 +185,6 @@ int run(std::span<const std::string> arguments) {
   if (world < 1) throw usage_error("plan", "the number of ranks is missing", "--world N");
   if (rank >= world) throw usage_error("plan", fmt::format("there is no rank {} among {}", rank, world));
   const ModelConfig model = model_of(settings);
-  if (const std::string timeline = settings.get<std::string>("timeline"); !timeline.empty()) io::check_output(timeline);
   check_counts(model, settings.get<std::int64_t>("train.global_batch"), settings);
   const EngineParts parts(settings, resolved.registry(), resolved.kernels(), world, settings.get<int>("threads"),
                           nullptr);

@@ -21,9 +21,13 @@ constexpr std::string_view k_option_prefix = "TESSERA__";
 
 /// Prints what a stalled rank waits for, and ends the job: nobody else would.
 void end_stalled(const StallReport& report) {
-  show_error(Error(ErrorKind::stalled, report.text,
-                   "look at the named rank (is its process stopped, swapping, or stuck in a file system?); "
-                   "train.watchdog sets the limit"));
+  const char* where =
+      report.silent_ranks.empty() ? "look at the other ranks and the network" : "look at the named rank";
+  show_error(
+      Error(ErrorKind::stalled, report.text,
+            fmt::format("{} (is a process stopped, swapping, or stuck in a file system?); train.watchdog sets the "
+                        "limit",
+                        where)));
   mpi::Environment::abort(static_cast<int>(ErrorKind::stalled));
 }
 

@@ -9,6 +9,7 @@
 
 #include <fmt/core.h>
 
+#include "core/base/line_output.hpp"
 #include "core/base/printable.hpp"
 #include "io/file.hpp"
 
@@ -20,8 +21,9 @@ constexpr std::size_t k_most_line = 2000;  // bytes; a longer one holds what som
 }  // namespace
 
 void show_error(const Error& error, const std::string& who) {
-  fmt::print(stderr, "tessera: error: {}{}\n", who, printable(error.what(), k_most_line));
-  if (!error.hint().empty()) fmt::print(stderr, "tessera: hint: {}\n", printable(error.hint(), k_most_line));
+  std::string text = fmt::format("tessera: error: {}{}\n", who, printable(error.what(), k_most_line));
+  if (!error.hint().empty()) text += fmt::format("tessera: hint: {}\n", printable(error.hint(), k_most_line));
+  standard_error().write(text);
 }
 
 Error current_error() {
@@ -51,8 +53,9 @@ int reported(const std::function<int()>& action) {
 }
 
 int checked_output(int code) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
-  show_error(Error(ErrorKind::io, "standard output could not be written", "Check where it goes: is that disk full?"));
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0 && !standard_output().failed()) return code;
+  show_error(Error(ErrorKind::io, "standard output could not be written",
+                   "Check where it goes: is that disk full, has its reader ended?"));
   return code == 0 ? static_cast<int>(ErrorKind::io) : code;
 }
 

@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "apps/run.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -22,10 +24,14 @@
 #include "core/config/settings_text.hpp"
 #include "core/module/linked_modules.hpp"
 #include "io/checkpoint/together.hpp"
+#include "io/output.hpp"
 #include "mpi/launch.hpp"
 
 namespace tessera::apps {
 namespace {
+
+/// Options that name a file to be written, of the core and of verbs.
+constexpr std::array k_outputs{"train.trace", "timeline", "table", "json"};
 
 constexpr std::array k_severities{Severity::trace, Severity::debug, Severity::info, Severity::warning, Severity::error};
 
@@ -112,6 +118,19 @@ Settings first_settings(const std::vector<std::string>& arguments, std::span<con
   return resolve(known, gather_sources(arguments, environment_texts(), known, RunFile::first).raws).settings;
 }
 
+/// No output takes the place of what the run reads.
+void check_outputs(const Settings& settings, std::span<const Option> options,
+                   const std::vector<std::string>& run_files) {
+  std::vector<std::filesystem::path> inputs(run_files.begin(), run_files.end());
+  for (const char* input : {"data.train", "data.valid", "train.kernels"})
+    if (!settings.text(input).empty()) inputs.emplace_back(settings.text(input));
+  for (const Option& option : options) {
+    const bool writes = std::find(k_outputs.begin(), k_outputs.end(), option.name) != k_outputs.end();
+    if (!writes || option.type != OptionType::path || settings.text(option.name).empty()) continue;
+    io::check_output(settings.text(option.name), inputs);
+  }
+}
+
 Settings resolve_run(const std::vector<std::string>& arguments, std::span<const Option> extra,
                      const ModuleLoader& loader, const World& world, DataNeed data) {
   std::vector<Option> dormant;
@@ -133,6 +152,7 @@ Settings resolve_run(const std::vector<std::string>& arguments, std::span<const 
                         "Make a dataset with `tessera prepare --output FILE TEXT...` and name it in data.train."});
   if (const std::optional<Error> missing = check_modules(loader, resolved.settings, problems)) throw *missing;
   if (!problems.empty()) throw run_error(problems);
+  check_outputs(resolved.settings, options, sources.positionals);
   return std::move(resolved.settings);
 }
 

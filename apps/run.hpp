@@ -27,7 +27,8 @@ enum class DataNeed : std::uint8_t { optional, required };
 class Run {
  public:
   /// Rank 0 reads everything, reports all problems at once, and tells the result to all; every rank loads the modules
-  /// that the run names, and all must have the same ones. Collective. `extra`: options of the verb itself.
+  /// that the run names, and all must have the same ones. Collective. `extra`: options of the verb itself. What is to
+  /// be written must not be what is read: Error{cannot_create}.
   Run(Ranks& ranks, std::span<const std::string> arguments, std::span<const Option> extra = {},
       DataNeed data = DataNeed::optional);
 

@@ -63,7 +63,8 @@ void StopRequests::begin(Ranks& ranks, std::filesystem::path stop_file, double s
 }
 
 std::string StopRequests::look() const {
-  if (const int number = received_signal.load(std::memory_order_relaxed)) return fmt::format("signal {}", number);
+  if (const int number = received_signal.load(std::memory_order_relaxed))
+    return fmt::format("signal {} (SIG{})", number, sigabbrev_np(number));
   if (!ranks_->root()) return {};
   if (limited_ && std::chrono::steady_clock::now() >= end_) return "the time limit (train.stop_after)";
   if (!stop_file_.empty() && std::filesystem::exists(stop_file_))

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
 #include <chrono>
-#include <cstdio>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -12,6 +11,7 @@
 #include <fmt/core.h>
 
 #include "apps/checkpoints.hpp"
+#include "apps/kernel_tables.hpp"
 #include "apps/memory_check.hpp"
 #include "apps/run.hpp"
 #include "apps/run_watch.hpp"
@@ -19,6 +19,7 @@
 #include "apps/trace_files.hpp"
 #include "apps/training_setup.hpp"
 #include "apps/verb.hpp"
+#include "core/base/line_output.hpp"
 #include "core/base/log.hpp"
 #include "core/scheduler/describe.hpp"
 #include "core/train/flops.hpp"
@@ -85,13 +86,13 @@ class Hooks final : public TrainerHooks {
     if (!ranks_.root()) return;
     if (metrics_) write_metrics(record);
     if (record.step % interval_ != 0 && record.step != console_.total_steps) return;
-    print(console_line(record, console_));
+    standard_output().write(console_line(record, console_) + "\n");
     console_.skipped_steps = 0;
   }
 
   void evaluated(std::int64_t step, const EvaluationOutcome& outcome) override {
     watch_.begin();
-    if (ranks_.root()) print(evaluation_line(step, outcome.loss));
+    if (ranks_.root()) standard_output().write(evaluation_line(step, outcome.loss) + "\n");
   }
 
   void save(const Progress& progress) override {
@@ -126,12 +127,6 @@ class Hooks final : public TrainerHooks {
     }
   }
 
-  /// A console that is gone or full ends no training; the program says so in the end.
-  static void print(const std::string& line) {
-    std::fwrite((line + "\n").data(), 1, line.size() + 1, stdout);
-    std::fflush(stdout);
-  }
-
   Ranks& ranks_;
   const CheckpointContext& checkpoints_;
   Engine& engine_;
@@ -144,9 +139,20 @@ class Hooks final : public TrainerHooks {
   std::int64_t lines_lost_ = 0;  // of metrics, since the last one that was written
 };
 
+/// Shapes that the table does not know have the usual kernels; where all are such, somebody took the wrong table.
+void describe_kernels(const KernelChoices& choices, const TrainingSetup& setup) {
+  if (choices.empty()) return;
+  const std::int64_t used = choices_used(choices, setup.engine().training().plan, setup.device().threads());
+  const std::string text = fmt::format("{} of {} choices of the table are for this rank", used, choices.all().size());
+  if (used > 0)
+    log_info("kernels", text);
+  else
+    log_warning("kernels", text + ": was it made for other shapes, or another number of threads?");
+}
+
 void describe_run(const TrainingSetup& setup, const Ranks& ranks) {
-  log_info("run", fmt::format("{} parameters, mesh {}, {} threads per rank ({})", setup.model().parameters(),
-                              setup.mesh().describe(), setup.device().threads(), ranks.threads().reason));
+  log_info("run", fmt::format("{} parameters, mesh {}, {}", setup.model().parameters(), setup.mesh().describe(),
+                              ranks.threads().reason));
   log_info("run", describe_flops(token_flops(setup.model()), 0));
   log_info("memory",
            "planned peak of rank 0, before anything is allocated:\n" + describe_memory(setup.engine().memory()));
@@ -155,15 +161,6 @@ void describe_run(const TrainingSetup& setup, const Ranks& ranks) {
 std::filesystem::path stop_file(const Settings& settings) {
   const std::string folder = settings.get<std::string>("log.dir");
   return folder.empty() ? std::filesystem::path() : std::filesystem::path(folder) / "STOP";
-}
-
-void check_trace(Ranks& ranks, const Settings& settings) {
-  const std::filesystem::path inputs[] = {settings.get<std::string>("data.train"),
-                                          settings.get<std::string>("data.valid")};
-  const std::string trace = settings.get<std::string>("train.trace");
-  ranks.agreed([&] {
-    if (!trace.empty()) io::check_output(trace, inputs);
-  });
 }
 
 using Locks = std::vector<std::unique_ptr<io::PathLock>>;
@@ -218,7 +215,6 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
   Run run(ranks, arguments, {}, DataNeed::required);
   const Settings& settings = run.settings();
   ranks.watch(settings.get<double>("train.watchdog"));
-  check_trace(ranks, settings);
   TraceFile trace(settings.get<std::string>("train.trace"), ranks);
   ranks.faults().reached("compile");
   TrainingSetup setup(ranks, run, trace.executor_options());
@@ -231,6 +227,7 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
     run.check_used();
   });
   describe_run(setup, ranks);
+  if (ranks.root()) describe_kernels(run.kernels(), setup);
   setup.engine().connect();
   const std::int64_t runtime = resident_bytes();
   log_info("memory", fmt::format("runtime (libraries, communicators): {}", describe_bytes(runtime)));

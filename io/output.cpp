@@ -3,6 +3,9 @@
 #include "io/output.hpp"
 
 #include <fmt/core.h>
+#include <unistd.h>
+
+#include <cerrno>
 
 #include "io/file.hpp"
 
@@ -20,8 +23,11 @@ void check_output(const std::filesystem::path& output, std::span<const std::file
                 "Choose another output path.");
   for (const std::filesystem::path& input : inputs)
     if (std::filesystem::equivalent(output, input, error))
-      throw Error(ErrorKind::cannot_create, fmt::format("{} is an input, {}", output.native(), input.native()),
+      throw Error(ErrorKind::cannot_create,
+                  fmt::format("{} is an input{}", output.native(), output == input ? "" : ": " + input.native()),
                   "Choose another output path.");
+  const std::filesystem::path folder = output.has_parent_path() ? output.parent_path() : ".";
+  if (::access(folder.c_str(), W_OK | X_OK) != 0) throw output_error("cannot write in", folder, errno);
 }
 
 void make_folder(const std::filesystem::path& folder) {

@@ -13,7 +13,8 @@
 namespace tessera::io {
 
 /// An output that will be made or replaced. Throws Error{cannot_create} where there is a folder, a device, a pipe or a
-/// socket, or one of the inputs under any of its names.
+/// socket, or one of the inputs under any of its names, or where no folder is; Error{permission|io} where nothing can be
+/// made in that folder.
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs = {});
 
 /// Makes a folder and those above it; one that is there already is good. Throws Error{cannot_create|permission|io}.

@@ -164,14 +164,12 @@ bool is_asked_for(CallKind kind, const Settings& settings) {
 }
 
 int run_collectives(Ranks& ranks, std::span<const std::string> arguments) {
-  std::unique_ptr<Arguments> given;
+  Settings settings;
   ranks.agreed([&] {
-    given = std::make_unique<Arguments>(read_arguments("bench", arguments, collectives_options()));
-    if (!given->positionals.empty()) throw usage_error("bench", "collectives takes flags only");
+    settings = read_benchmark("collectives", arguments, collectives_options());
     if (ranks.environment().size() < 2)
       throw usage_error("bench", "collectives needs two ranks or more", "mpirun -n 2 tessera bench collectives");
   });
-  const Settings& settings = given->settings;
   const std::vector<std::int64_t> sizes = sizes_asked_for(settings);
   CollectiveCalls calls(ranks.world(), ranks.memory(), *std::max_element(sizes.begin(), sizes.end()));
   Measurement measurement(ranks.world(), calls);

@@ -129,9 +129,7 @@ double measure(const Settings& settings, int threads, Document& document) {
 
 int bench_experts(std::span<const std::string> arguments) {
   check_alone("bench experts");
-  const Arguments given = read_arguments("bench", arguments, experts_options());
-  if (!given.positionals.empty()) throw usage_error("bench", "experts takes flags only");
-  const Settings& settings = given.settings;
+  const Settings settings = read_benchmark("experts", arguments, experts_options());
   const auto hidden = static_cast<double>(settings.get<std::int64_t>("hidden"));
   const auto ffn = static_cast<double>(settings.get<std::int64_t>("ffn"));
   double bytes = 0;  // of the three passes of a load, which are there together

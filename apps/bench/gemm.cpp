@@ -121,9 +121,7 @@ std::string contradiction(const Outcome& outcome, double clock, int threads) {
 
 int bench_gemm(std::span<const std::string> arguments) {
   check_alone("bench gemm");
-  const Arguments given = read_arguments("bench", arguments, gemm_options());
-  if (!given.positionals.empty()) throw usage_error("bench", "gemm takes flags only");
-  const Settings& settings = given.settings;
+  const Settings settings = read_benchmark("gemm", arguments, gemm_options());
   const std::vector<Product> products = products_asked_for(settings);
   check_memory_of(products);
   const int repetitions = settings.get<int>("repetitions");

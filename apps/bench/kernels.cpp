@@ -15,19 +15,24 @@
 #include "apps/bench/options.hpp"
 #include "apps/bench/samples.hpp"
 #include "apps/engine_parts.hpp"
+#include "apps/kernel_tables.hpp"
 #include "apps/least_memory.hpp"
 #include "apps/memory_check.hpp"
 #include "apps/plan/world_plans.hpp"
 #include "apps/run.hpp"
 #include "apps/verb.hpp"
+#include "core/base/log.hpp"
 #include "io/file.hpp"
-#include "io/output.hpp"
 
 namespace tessera::apps {
 namespace {
 
-/// A variant must be this much faster to be chosen: less is within what one measurement differs from the next.
+/// A variant must be this much faster to be chosen, and faster in every repetition: less is within what one measurement
+/// differs from the next.
 constexpr double k_least_gain = 1.03;
+
+/// Of the CPU time: below it somebody is told.
+constexpr double k_least_share = 0.9;
 
 /// All calls of a plan of one op on the same shapes.
 struct Site {
@@ -52,18 +57,13 @@ std::vector<std::int64_t> runs_of(const Plan& plan) {
 void add_sites(const Plan& plan, const KernelTable& kernels, int threads, Sites& sites) {
   const std::vector<std::int64_t> runs = runs_of(plan);
   std::map<std::string, std::int64_t> calls;
-  for (std::size_t i = 0; i < plan.code.size(); ++i) {
+  each_kernel(plan, [&](std::size_t i, const std::string& op, std::span<const Tensor> in, std::span<const Tensor> out) {
+    if (runs[i] == 0) return;
     const Instruction& instruction = plan.code[i];
-    if (instruction.kind != Instruction::Kind::kernel || runs[i] == 0) continue;
-    std::vector<Tensor> in, out;
-    for (int o = 0; o < instruction.inputs + instruction.outputs; ++o)
-      (o < instruction.inputs ? in : out)
-          .push_back(plan.operands[static_cast<std::size_t>(instruction.first_operand + o)].tensor);
-    const std::string& op = plan.names[static_cast<std::size_t>(instruction.name)];
     const DType dtype = principal_dtype(in, out);
     Site site;
     site.variants = kernels.variants(op, dtype);
-    if (site.variants.size() < 2) continue;
+    if (site.variants.size() < 2) return;
     for (const Tensor& tensor : in) site.in.push_back({tensor.shape, tensor.dtype});
     for (const Tensor& tensor : out) site.out.push_back({tensor.shape, tensor.dtype});
     site.attributes = plan.attributes[static_cast<std::size_t>(instruction.attributes)];
@@ -71,7 +71,7 @@ void add_sites(const Plan& plan, const KernelTable& kernels, int threads, Sites&
     const std::string key = choice_key(op, dtype, threads, in);
     sites.emplace(key, site);
     calls[key] += runs[i];
-  }
+  });
   for (const auto& [key, count] : calls) sites.at(key).calls = std::max(sites.at(key).calls, count);
 }
 
@@ -82,9 +82,13 @@ double bytes_of(const Site& site) {
   return bytes;
 }
 
+std::string count_of_threads(int threads) {
+  return fmt::format("{} thread{}", threads, threads == 1 ? "" : "s");
+}
+
 Table make_table(int threads) {
   return {fmt::format("threads_{}", threads),
-          fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"),
+          count_of_threads(threads),
           {{"key", "op, dtype, threads, inputs"},
            {"calls", "calls"},
            {"usual_milliseconds", "usual ms"},
@@ -116,7 +120,7 @@ void measure(HostDevice& device, const std::string& key, const Site& site, int r
   for (std::size_t i = 0; i < seconds[0].size(); ++i) gains.push_back(seconds[0][i] / seconds[best][i]);
   const Spread gain = spread_of(gains);
   const double variant = spread_of(seconds[best]).median;
-  const bool chosen = gain.median >= k_least_gain;
+  const bool chosen = gain.median >= k_least_gain && gain.least > 1;
   if (chosen) choices.choose(key, site.variants[best]->variant);
   table.add({key, site.calls, Cell::real(1e3 * usual, 3), site.variants[best]->variant, Cell::real(1e3 * variant, 3),
              Cell::real(gain.median, 2), Cell::real(gain.least, 2), Cell::real(gain.most, 2), Cell::yes_no(chosen)});
@@ -137,7 +141,6 @@ int bench_kernels(std::span<const std::string> arguments) {
   const Run run(arguments, kernels_options(), "world");
   const Settings& settings = run.settings();
   const std::string path = settings.get<std::string>("table");
-  if (!path.empty()) io::check_output(path);
   const ModelConfig model = bench_model(settings);
   Document document("variants of kernels");
   add_machine(document);
@@ -155,8 +158,17 @@ int bench_kernels(std::span<const std::string> arguments) {
     check_memory_of(sites);
     Table table = make_table(threads);
     cost = {};
+    const CpuShare share;
     for (const auto& [key, site] : sites)
       measure(parts.device(), key, site, settings.get<int>("repetitions"), table, choices, cost);
+    const std::string name = fmt::format("cpu_share_{}", threads);
+    document.add(name, fmt::format("share of the CPU time, {}", count_of_threads(threads)),
+                 Cell::real(share.of(threads), 2));
+    if (share.of(threads) < k_least_share)
+      log_warning("bench",
+                  fmt::format("the kernels got {:.2f} of the time of {}: another program ran, and the choices may "
+                              "be chance",
+                              share.of(threads), count_of_threads(threads)));
     document.add(std::move(table));
   }
   if (!path.empty()) io::replace_file(path, choices.text());

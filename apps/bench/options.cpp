@@ -4,12 +4,10 @@
 
 #include <fmt/core.h>
 
-#include <filesystem>
-#include <fstream>
-
+#include "apps/arguments.hpp"
 #include "apps/bench/machine.hpp"
 #include "apps/verb.hpp"
-#include "core/base/error.hpp"
+#include "io/file.hpp"
 #include "io/output.hpp"
 
 namespace tessera::apps {
@@ -38,9 +36,11 @@ Option size(const char* name, const char* fallback, const char* text, double lea
 }
 
 Option threads_option() {
-  return size("threads", "0",
-              "Threads. 0: gemm and experts take one, and then all cores of this process; step and ops those of a run.",
-              0, k_most_threads);
+  return size(
+      "threads", "0",
+      "Threads. 0: gemm, experts and kernels take one, and then all cores of this process; step and ops those of "
+      "a run.",
+      0, k_most_threads);
 }
 
 Option turns_option() {
@@ -63,10 +63,13 @@ std::vector<Option> matrices_of_experts() {
 }
 
 std::vector<Option> table_of_kernels() {
-  return {size("world", "1", "kernels: ranks of the run whose plans are compiled.", 1, 1e6),
-          {.name = "table",
-           .type = OptionType::path,
-           .text = "kernels: writes the table there that train.kernels takes: variants that are 3 % faster, or more."}};
+  return {
+      size("world", "1", "kernels: ranks of the run whose plans are compiled.", 1, 1e6),
+      {.name = "table",
+       .type = OptionType::path,
+       .text =
+           "kernels: writes the table there that train.kernels takes: variants that are 3 % faster, or more, and in "
+           "every repetition."}};
 }
 
 std::vector<Option> joined(std::initializer_list<std::vector<Option>> parts) {
@@ -109,6 +112,14 @@ const std::vector<Option>& all_options() {
   return rows;
 }
 
+Settings read_benchmark(std::string_view name, std::span<const std::string> arguments,
+                        std::span<const Option> options) {
+  const Arguments given = read_arguments("bench", arguments, options);
+  if (!given.positionals.empty()) throw usage_error("bench", fmt::format("{} takes flags only", name));
+  if (const std::string path = given.settings.get<std::string>("json"); !path.empty()) io::check_output(path);
+  return given.settings;
+}
+
 std::vector<int> thread_counts(const Settings& settings) {
   const int asked = settings.get<int>("threads");
   if (asked > 0) return {asked};
@@ -118,17 +129,8 @@ std::vector<int> thread_counts(const Settings& settings) {
 
 void publish(const Document& document, const Settings& settings, const std::string& figure) {
   fmt::print("{}\n{}\n", document.text(), figure);
-  const std::string path = settings.get<std::string>("json");
-  if (path.empty()) return;
-  io::check_output(path);
-  std::filesystem::path temporary = path;
-  temporary += ".tmp";
-  std::ofstream file(temporary);
-  file << document.json();
-  file.close();
-  std::error_code code;
-  if (file) std::filesystem::rename(temporary, path, code);
-  if (!file || code) throw Error(ErrorKind::cannot_create, fmt::format("{} cannot be written", path));
+  if (const std::string path = settings.get<std::string>("json"); !path.empty())
+    io::replace_file(path, document.json());
 }
 
 }  // namespace tessera::apps

@@ -8,6 +8,7 @@
 
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "apps/document.hpp"
@@ -32,10 +33,15 @@ const std::vector<Option>& kernels_options();
 /// All of them, for the help text.
 const std::vector<Option>& all_options();
 
+/// The flags of a benchmark that takes nothing else; what it will write has been looked at. Throws Error{usage},
+/// Error{cannot_create}.
+Settings read_benchmark(std::string_view name, std::span<const std::string> arguments, std::span<const Option> options);
+
 /// Threads to measure with: one, and all that this process may use (or `--threads`).
 std::vector<int> thread_counts(const Settings& settings);
 
-/// The document on stdout, its JSON in `--json FILE`, then the line `figure`. Throws Error{cannot_create}.
+/// The document on stdout, its JSON in `--json FILE`, then the line `figure`. Throws
+/// Error{cannot_create|permission|io}.
 void publish(const Document& document, const Settings& settings, const std::string& figure);
 
 }  // namespace tessera::apps

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <thread>
 
+#include "apps/arguments.hpp"
 #include "apps/bench/machine.hpp"
 #include "apps/bench/options.hpp"
 #include "apps/bench/random_source.hpp"
@@ -153,6 +154,10 @@ Table empty_table() {
 int run_pipeline(Ranks& ranks, std::span<const std::string> arguments) {
   Table table = empty_table();
   const int stages = ranks.environment().size();
+  ranks.agreed([&] {
+    if (stages < 2)
+      throw usage_error("bench", "pipeline needs two ranks or more", "mpirun -n 2 tessera bench pipeline");
+  });
   std::unique_ptr<Run> run;
   double worst = 0;
   for (const Case& c : k_cases) {

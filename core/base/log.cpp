@@ -16,12 +16,12 @@
 #include <boost/log/sinks/sync_frontend.hpp>
 #include <boost/log/sources/record_ostream.hpp>
 #include <boost/smart_ptr/make_shared_object.hpp>
-#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <ctime>
 #include <string>
 
+#include "core/base/line_output.hpp"
 #include "core/base/printable.hpp"
 
 namespace tessera {
@@ -65,20 +65,13 @@ std::string_view colour_of(Severity severity) {
   return colours[static_cast<std::size_t>(severity)];
 }
 
-/// Writes each formatted record with one call, so that lines of many ranks do not mix.
+/// Writes each formatted record at once, so that lines of many ranks do not mix.
 class StderrBackend : public logging::sinks::basic_formatted_sink_backend<char, logging::sinks::synchronized_feeding> {
  public:
   void consume(const logging::record_view& record, const std::string& formatted) {
     const auto severity = logging::extract_or_default<Severity>("Severity", record, Severity::info);
     const std::string_view colour = colour_ ? colour_of(severity) : std::string_view{};
-    std::string line = fmt::format("{}{}{}\n", colour, printable(formatted), colour.empty() ? "" : "\x1b[0m");
-    std::string_view rest = line;
-    while (!rest.empty()) {
-      const ssize_t written = ::write(STDERR_FILENO, rest.data(), rest.size());
-      if (written < 0 && errno == EINTR) continue;
-      if (written <= 0) return;  // nobody can be told that stderr is gone
-      rest.remove_prefix(static_cast<std::size_t>(written));
-    }
+    standard_error().write(fmt::format("{}{}{}\n", colour, printable(formatted), colour.empty() ? "" : "\x1b[0m"));
   }
 
  private:

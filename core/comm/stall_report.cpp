@@ -159,7 +159,8 @@ StallReport explain_stall(std::span<const FlightLog* const> logs, const FlightLo
     report.text +=
         search.unread > 0
             ? fmt::format(" Of the ranks that it waits for, {} cannot be read from this node.", search.unread)
-            : std::string(" All ranks that it waits for have come and wait too: the transport is stuck.");
+            : std::string(
+                  " All ranks that it waits for wait too by now: one of them was held up, or the transport is stuck.");
   }
   return report;
 }

@@ -10,7 +10,8 @@ namespace tessera {
 namespace {
 
 constexpr std::string_view k_head = "tessera kernels 1";
-constexpr int k_least_words = 5;  // op, dtype, threads, an input, the variant
+constexpr std::string_view k_end = "end";  // a table that was cut has none
+constexpr int k_least_words = 5;           // op, dtype, threads, an input, the variant
 
 std::string_view without_comment(std::string_view line) {
   line = line.substr(0, line.find('#'));
@@ -42,8 +43,9 @@ std::string choice_key(std::string_view op, DType dtype, int threads, std::span<
 
 KernelChoices KernelChoices::parse(std::string_view text, const std::string& where) {
   KernelChoices choices;
-  bool head = false;
-  for (int number = 1; !text.empty(); ++number) {
+  bool head = false, ended = false;
+  int number = 1;
+  for (; !text.empty(); ++number) {
     const std::size_t end = std::min(text.find('\n'), text.size());
     const std::string_view line = without_comment(text.substr(0, end));
     text.remove_prefix(std::min(end + 1, text.size()));
@@ -53,6 +55,9 @@ KernelChoices KernelChoices::parse(std::string_view text, const std::string& whe
       head = true;
       continue;
     }
+    if (ended) throw table_error(where, number, fmt::format("there is more behind '{}'", k_end));
+    ended = line == k_end;
+    if (ended) continue;
     if (words_of(line) < k_least_words || line.find("  ") != std::string_view::npos)
       throw table_error(where, number, "expected: op dtype threads shapes variant, with one space between them");
     const std::size_t last = line.rfind(' ');
@@ -60,13 +65,14 @@ KernelChoices KernelChoices::parse(std::string_view text, const std::string& whe
       throw table_error(where, number, fmt::format("a second choice for '{}'", line.substr(0, last)));
   }
   if (!head) throw table_error(where, 1, fmt::format("it does not begin with '{}'", k_head));
+  if (!ended) throw table_error(where, number, fmt::format("it is cut: it does not end with '{}'", k_end));
   return choices;
 }
 
 std::string KernelChoices::text() const {
   std::string text = fmt::format("{}\n", k_head);
   for (const auto& [key, variant] : variants_) text += fmt::format("{} {}\n", key, variant);
-  return text;
+  return text + fmt::format("{}\n", k_end);
 }
 
 std::string_view KernelChoices::find(const std::string& key) const {

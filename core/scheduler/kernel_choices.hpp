@@ -21,7 +21,7 @@ std::string choice_key(std::string_view op, DType dtype, int threads, std::span<
 
 class KernelChoices {
  public:
-  /// The text of a table: a head, then a key and a variant on each line; `#` begins a comment. Throws Error{data} that
+  /// The text of a table: a head, then a key and a variant on each line, then an end; `#` begins a comment. Throws Error{data} that
   /// names `where` and the line.
   static KernelChoices parse(std::string_view text, const std::string& where);
 

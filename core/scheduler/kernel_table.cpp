@@ -27,7 +27,7 @@ void KernelTable::choose(KernelChoices choices) {
     if (!there)
       throw Error(ErrorKind::configuration,
                   fmt::format("the table of kernels asks for '{} {}', which is not there", key, variant),
-                  "make a table with this build (`tessera bench kernels --table FILE`), or use none");
+                  "make a table with this build (`tessera bench kernels --table FILE`), or set train.kernels = none");
   }
   choices_ = std::move(choices);
 }

@@ -98,7 +98,12 @@ void CheckpointReader::State::open_files(Verify verify) {
                   fmt::format("{} has {} of {} bytes", (folder / entry.name).native(), bytes, entry.bytes),
                   "Use another checkpoint, or copy this one again.");
     }
-    if (entry.name == k_state_file) state = read_text(folder / entry.name, k_max_text_bytes);
+    if (entry.name != k_state_file) continue;
+    state = read_text(folder / entry.name, k_max_text_bytes);
+    for (std::size_t block = 0; block < entry.blocks.size(); ++block)
+      if (hash_bytes(std::string_view(state).substr(block * k_hash_block, k_hash_block)) != entry.blocks[block])
+        throw Error(ErrorKind::data, fmt::format("{} is damaged: the checksum differs", (folder / entry.name).native()),
+                    "Use another checkpoint, or copy this one again.");
   }
 }
 

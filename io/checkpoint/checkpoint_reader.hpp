@@ -23,7 +23,7 @@ namespace tessera::io {
 
 enum class Verify : std::uint8_t {
   present,  ///< as `sizes`, but files may be missing: reading what lies in them is Error{not_found}
-  sizes,    ///< the manifest's own checksum, and the sizes of all files
+  sizes,    ///< the checksums of the manifest and of the state, and the sizes of all files
   full,     ///< also the checksum of every block; ranks share the reading
 };
 

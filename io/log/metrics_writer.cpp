@@ -43,6 +43,7 @@ std::int64_t copy_earlier(const std::filesystem::path& from, std::int64_t first_
 }
 
 std::int64_t cut_file(const std::filesystem::path& path, std::int64_t first_step) {
+  check_output(path);
   if (!std::filesystem::exists(path)) return 0;
   std::filesystem::path temporary = path;
   temporary += ".tmp";

@@ -15,7 +15,7 @@ import time
 import program
 import training
 
-RESOURCES, IO, NUMERICS = 71, 74, 79
+RESOURCES, NUMERICS = 71, 79
 LARGEST = 9223372036854775807
 MOST_SECONDS = 10
 
@@ -34,9 +34,21 @@ class OutputTest(program.ProgramTest):
             outcome = self.run_program("prepare", "--output", output, "--overwrite", source, code=program.CANNOT_CREATE)
             self.assertIn("is an input", outcome.err)
             self.assertEqual((self.folder / "in/a.txt").read_text(), "some text")
-        data = (self.folder / "data.h5").read_bytes()
-        self.run_program("train", *self.run_options, "--train.trace=data.h5", code=program.CANNOT_CREATE)
-        self.assertEqual((self.folder / "data.h5").read_bytes(), data)
+        self.write("run.ini", "[model]\nlayers = 1\n")
+        self.write("kernels.txt", "tessera kernels 1\nend\n")
+        kept = {name: (self.folder / name).read_bytes() for name in ("data.h5", "run.ini", "kernels.txt")}
+        run = ["run.ini", *self.run_options, "--train.kernels=kernels.txt"]
+        for command in (["train", *run, "--train.trace"], ["plan", *run, "--world=1", "--timeline"],
+                        ["bench", "kernels", *run, "--table"], ["bench", "step", *run, "--json"]):
+            for name in kept:
+                outcome = self.run_program(*command[:-1], f"{command[-1]}={name}", code=program.CANNOT_CREATE)
+                self.assertIn(f"{name} is an input", outcome.err)
+        self.assertEqual({name: (self.folder / name).read_bytes() for name in kept}, kept)
+
+    def test_outputs_without_a_place_are_refused_before_anything_is_measured(self):
+        for command in (["bench", "gemm", "--json"], ["bench", "step", *self.run_options, "--json"],
+                        ["bench", "kernels", *self.run_options, "--table"]):
+            self.run_program(*command[:-1], f"{command[-1]}=missing/out", code=program.CANNOT_CREATE)
 
     def test_devices_and_pipes_are_no_outputs(self):
         os.mkfifo(self.folder / "pipe")
@@ -70,7 +82,7 @@ class OutputTest(program.ProgramTest):
             with self.subTest(arguments[0]), open("/dev/full", "wb") as full:
                 finished = subprocess.run([program.TESSERA, *arguments], cwd=self.folder, stdout=full,
                                           stderr=subprocess.PIPE, timeout=program.SECONDS, check=False)
-                self.assertEqual(finished.returncode, IO, finished.stderr)
+                self.assertEqual(finished.returncode, program.IO, finished.stderr)
 
     def test_a_killed_prepare_leaves_no_tokens(self):
         self.write("large.txt", b"word " * 20_000_000)
@@ -146,6 +158,10 @@ class CommandTest(training.TrainingTest):
         outcome = self.run_ranks(2, "prepare", "--output", "out.h5", "text.txt", code=program.USAGE)
         self.assertIn("works in one process, but was started as 2", outcome.err)
         self.run_ranks(2, "generate", "--checkpoint=x", code=program.USAGE)
+
+    def test_benchmarks_of_several_ranks_refuse_one(self):
+        for name in ("collectives", "pipeline"):
+            self.assertIn("two ranks or more", self.run_program("bench", name, code=program.USAGE).err)
 
     def test_a_bad_command_line_is_64_for_all_verbs(self):
         for verb in ("prepare", "inspect", "modules", "generate", "bench"):

@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-DONE, USAGE, DATA, NOT_FOUND, CANNOT_CREATE, CONFIGURATION = 0, 64, 65, 66, 73, 78
+DONE, USAGE, DATA, NOT_FOUND, CANNOT_CREATE, IO, CONFIGURATION = 0, 64, 65, 66, 73, 74, 78
 SECONDS = 60  # no single run takes longer
 TESSERA = None  # set by main()
 

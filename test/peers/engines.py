@@ -12,14 +12,13 @@ import subprocess
 import sys
 import time
 
-from workers import Worker
+from workers import AS_ROOT, Worker
 
 HERE = pathlib.Path(__file__).resolve().parent
 FOLLOWED = 4  # steps whose losses are compared
 # Freed memory is kept and lies in huge pages: PyTorch's steps take up to a fifth less time so.
 ALLOCATOR = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=4294967296:"
                                "glibc.malloc.trim_threshold=17179869184"}
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 
 
 def execute(command, environment, folder=None):

@@ -9,6 +9,8 @@ import subprocess
 import sys
 import tempfile
 
+# mpirun refuses root without both.
+AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 TICKS = os.sysconf("SC_CLK_TCK")
 
 

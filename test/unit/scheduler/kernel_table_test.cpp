@@ -16,7 +16,8 @@ namespace {
 constexpr std::string_view k_text =
     "tessera kernels 1\n"
     "linear f32 2 8x16 4x16 narrow\n"
-    "linear_dw f32 1 6x4 6x16 other\n";
+    "linear_dw f32 1 6x4 6x16 other\n"
+    "end\n";
 
 void usual(const KernelCall&) {}
 void narrow(const KernelCall&) {}
@@ -47,9 +48,9 @@ TEST(KernelChoices, TextGoesThereAndBack) {
 }
 
 TEST(KernelChoices, CommentsBlanksAndOtherLineEndsAreNothing) {
-  const KernelChoices choices =
-      KernelChoices::parse("# made here\r\n\ntessera kernels 1\r\nlinear f32 1 2x3 4x3 narrow  # why\r\n", "table.txt");
-  EXPECT_EQ(choices.text(), "tessera kernels 1\nlinear f32 1 2x3 4x3 narrow\n");
+  const KernelChoices choices = KernelChoices::parse(
+      "# made here\r\n\ntessera kernels 1\r\nlinear f32 1 2x3 4x3 narrow  # why\r\nend\r\n", "table.txt");
+  EXPECT_EQ(choices.text(), "tessera kernels 1\nlinear f32 1 2x3 4x3 narrow\nend\n");
 }
 
 TEST(KernelChoices, ProblemsNameTheLine) {
@@ -57,8 +58,12 @@ TEST(KernelChoices, ProblemsNameTheLine) {
   EXPECT_EQ(problem_of("\ntessera kernels 2\n"), "table.txt: line 2: it does not begin with 'tessera kernels 1'");
   EXPECT_NE(problem_of("tessera kernels 1\nlinear f32 2 narrow").find("line 2: expected:"), std::string::npos);
   EXPECT_NE(problem_of("tessera kernels 1\nlinear f32  2 1x1 narrow").find("line 2: expected:"), std::string::npos);
-  EXPECT_EQ(problem_of(std::string(k_text) + "linear f32 2 8x16 4x16 other"),
+  const std::string rows(k_text.substr(0, k_text.rfind("end")));
+  EXPECT_EQ(problem_of(rows + "linear f32 2 8x16 4x16 other\nend\n"),
             "table.txt: line 4: a second choice for 'linear f32 2 8x16 4x16'");
+  EXPECT_EQ(problem_of(rows), "table.txt: line 4: it is cut: it does not end with 'end'");
+  EXPECT_EQ(problem_of(std::string(k_text) + "linear f32 1 1x1 1x1 other\n"),
+            "table.txt: line 5: there is more behind 'end'");
 }
 
 TEST(KernelChoices, RowsAreAllDimsButTheLast) {
@@ -73,7 +78,7 @@ TEST(KernelTable, TakesTheChosenVariantForItsShapesAndThreadsOnly) {
   KernelTable table;
   table.add(k_entries);
   EXPECT_EQ(table.find("linear", DType::f32, 2, inputs({8, 16})).launch, usual);
-  table.choose(KernelChoices::parse("tessera kernels 1\nlinear f32 2 8x16 4x16 narrow\n", "table.txt"));
+  table.choose(KernelChoices::parse("tessera kernels 1\nlinear f32 2 8x16 4x16 narrow\nend\n", "table.txt"));
   EXPECT_EQ(table.find("linear", DType::f32, 2, inputs({8, 16})).launch, narrow);
   EXPECT_EQ(table.find("linear", DType::f32, 2, inputs({2, 4, 16})).launch, narrow);
   EXPECT_EQ(table.find("linear", DType::f32, 1, inputs({8, 16})).launch, usual);
@@ -90,7 +95,7 @@ TEST(KernelTable, RefusesWhatIsNotThereOrThereTwice) {
   for (const char* line :
        {"linear f64 2 8x16 4x16 narrow", "linear f32 2 8x16 4x16 fast", "linea f32 2 8x16 4x16 narrow"})
     try {
-      table.choose(KernelChoices::parse(std::string("tessera kernels 1\n") + line, "table.txt"));
+      table.choose(KernelChoices::parse(std::string("tessera kernels 1\n") + line + "\nend\n", "table.txt"));
       ADD_FAILURE() << line << " was taken";
     } catch (const Error& error) {
       EXPECT_EQ(error.kind(), ErrorKind::configuration);

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The Tessera authors
+// SPDX-License-Identifier: Apache-2.0
+#include "core/base/line_output.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <array>
+#include <chrono>
+
+#include <fmt/core.h>
+
+namespace tessera {
+namespace {
+
+/// What has been written to the other end by now.
+std::string read_all(int descriptor) {
+  std::string text;
+  std::array<char, 4096> part{};
+  ::fcntl(descriptor, F_SETFL, O_NONBLOCK);
+  for (ssize_t n = 0; (n = ::read(descriptor, part.data(), part.size())) > 0;)
+    text.append(part.data(), static_cast<std::size_t>(n));
+  return text;
+}
+
+std::string line(int number) {
+  return fmt::format("line {:04} {}\n", number, std::string(400, '.'));
+}
+
+/// Writes more lines than the system and the output keep, then reads: whole lines in order, and how many are missing.
+void expect_no_wait(int reading, int writing) {
+  constexpr int lines = 2000;
+  LineOutput output(writing);
+  const auto begin = std::chrono::steady_clock::now();
+  for (int i = 0; i < lines; ++i) output.write(line(i));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
+  std::string text = read_all(reading);
+  for (int round = 0; round < 20; ++round) {
+    output.write("");
+    text += read_all(reading);
+  }
+  output.write("last\n");
+  text += read_all(reading);
+  int number = 0;
+  while (text.starts_with(line(number))) text.erase(0, line(number++).size());
+  EXPECT_GT(number, 0);
+  EXPECT_LT(number, lines);
+  EXPECT_EQ(text, fmt::format("tessera: {} lines are left out here: nobody took them\nlast\n", lines - number));
+  EXPECT_FALSE(output.failed());
+}
+
+TEST(LineOutput, DoesNotWaitForThePipeThatNobodyReads) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  expect_no_wait(ends[0], ends[1]);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(LineOutput, DoesNotWaitForTheSocketThatNobodyReads) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends.data()), 0);
+  expect_no_wait(ends[0], ends[1]);
+  ::close(ends[0]);
+  ::close(ends[1]);
+}
+
+TEST(LineOutput, SaysThatItsReaderHasEnded) {
+  ::signal(SIGPIPE, SIG_IGN);
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  LineOutput output(ends[1]);
+  output.write("a\n");
+  EXPECT_FALSE(output.failed());
+  ::close(ends[0]);
+  output.write("b\n");
+  EXPECT_TRUE(output.failed());
+  ::close(ends[1]);
+}
+
+}  // namespace
+}  // namespace tessera
