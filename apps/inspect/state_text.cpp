@@ -4,6 +4,9 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstdint>
+
 #include <nlohmann/json.hpp>
 
 #include "core/base/json_depth.hpp"
@@ -17,7 +20,9 @@ constexpr std::size_t k_most_text = 60;
 constexpr int k_most_depth = 16;
 constexpr int k_most_brackets = 64;  // of a state that is one
 
+/// In one line.
 std::string shortened(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
   if (text.size() <= k_most_text) return text;
   return fmt::format("{}… ({} bytes)", text.substr(0, k_most_text), text.size());
 }
@@ -29,6 +34,8 @@ void append(std::vector<std::pair<std::string, std::string>>& rows, const std::s
   } else if (value.is_object() && depth < k_most_depth) {
     for (const auto& [key, member] : value.items())
       append(rows, name.empty() ? key : name + "." + key, member, depth + 1);
+  } else if (name.ends_with("fingerprint") && value.is_number_unsigned()) {
+    rows.emplace_back(name, fmt::format("{:016x}", value.get<std::uint64_t>()));  // as that of the dataset is shown
   } else {
     rows.emplace_back(name, shortened(value.is_string() ? value.get<std::string>() : value.dump()));
   }

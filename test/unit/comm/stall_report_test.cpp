@@ -89,7 +89,7 @@ TEST_F(StallReports, AMessageThatWasSentHoldsNobodyUp) {
   wait_in(2, CallKind::receive, 1, 0, 1);
   const StallReport report = explain(2);
   EXPECT_THAT(report.silent_ranks, IsEmpty());
-  EXPECT_THAT(report.text, HasSubstr("have come and wait too"));
+  EXPECT_THAT(report.text, HasSubstr("wait too by now"));
 }
 
 TEST_F(StallReports, NamesRanksThatWaitForEachOther) {
