@@ -91,7 +91,7 @@ def other_requests():
     yield Case("stop-after-step", c.STOPPED, (r"stopped after step \d by the time limit \(train\.stop_after\)",),
                fault="at=step do=pause", options={"train.stop_after": "0.2s"})
     yield Case("stop-after-evaluation", c.STOPPED, (SAVED.format(6), r"stopped after step 6 by the time limit"),
-               fault="at=evaluation do=pause", options={"train.stop_after": "0.6s"},
+               fault="at=evaluation do=pause", options={"train.stop_after": "1.2s"},
                not_said=(r"validation loss at iteration",), subset=Subset.ALL)
     # Nothing is left to save, and the run is done.
     for name in ("USR1", "TERM", "HUP"):
