@@ -161,14 +161,14 @@ int bench_kernels(std::span<const std::string> arguments) {
     const CpuShare share;
     for (const auto& [key, site] : sites)
       measure(parts.device(), key, site, settings.get<int>("repetitions"), table, choices, cost);
-    const std::string name = fmt::format("cpu_share_{}", threads);
-    document.add(name, fmt::format("share of the CPU time, {}", count_of_threads(threads)),
-                 Cell::real(share.of(threads), 2));
-    if (share.of(threads) < k_least_share)
+    const double got = share.of(threads);
+    document.add(fmt::format("cpu_share_{}", threads),
+                 fmt::format("share of the CPU time, {}", count_of_threads(threads)), Cell::real(got, 2));
+    if (got < k_least_share)
       log_warning("bench",
                   fmt::format("the kernels got {:.2f} of the time of {}: another program ran, and the choices may "
                               "be chance",
-                              share.of(threads), count_of_threads(threads)));
+                              got, count_of_threads(threads)));
     document.add(std::move(table));
   }
   if (!path.empty()) io::replace_file(path, choices.text());

@@ -21,6 +21,7 @@ import time
 from cases import CASES, STARTS
 from engines import Engines
 from figures import results_table, spread, starts_table
+from workers import in_turns
 
 LOSS_TOLERANCE = 5e-6  # relative, of every step, in fp32
 
@@ -36,12 +37,11 @@ def check_losses(case, ours, theirs):
 def take_turns(workers, case, pairs):
     """{name: answers}, one per pair; and the largest share of a core that the others used in somebody's turn."""
     found, idle = {name: [] for name in workers}, 0.0
-    for pair in range(pairs):
-        for name in workers if pair % 2 == 0 else reversed(workers):
-            others = [worker for other, worker in workers.items() if other != name]
-            used, begin = sum(other.cpu_seconds() for other in others), time.monotonic()
-            found[name].append(workers[name].take_turn(case.steps))
-            idle = max(idle, (sum(other.cpu_seconds() for other in others) - used) / (time.monotonic() - begin))
+    for name in in_turns(workers, pairs):
+        others = [worker for other, worker in workers.items() if other != name]
+        used, begin = sum(other.cpu_seconds() for other in others), time.monotonic()
+        found[name].append(workers[name].take_turn(case.steps))
+        idle = max(idle, (sum(other.cpu_seconds() for other in others) - used) / (time.monotonic() - begin))
     return found, idle
 
 
@@ -97,9 +97,8 @@ def compare(engines, case, pairs):
 
 def compare_starts(engines, case, pairs):
     found = {"ours": [], "eager": []}
-    for pair in range(pairs):
-        for name in found if pair % 2 == 0 else reversed(found):
-            found[name].append(engines.start(case, name))
+    for name in in_turns(found, pairs):
+        found[name].append(engines.start(case, name))
     ends = {name: [end for end, _ in values] for name, values in found.items()}
     begins = {name: [end - step for end, step in values] for name, values in found.items()}
 

@@ -29,6 +29,12 @@ def execute(command, environment, folder=None):
     return done.stdout
 
 
+def model_flags(model, sequence, batch):
+    """Of a step of so many samples: `model` is a preset or a run file."""
+    return [model if model.endswith(".ini") else f"--model.preset={model}", f"--model.sequence={sequence}",
+            "--model.dropout=0", f"--train.global_batch={batch}"]
+
+
 def threads_of(case):
     return os.environ | AS_ROOT | {"OMP_NUM_THREADS": str(case.threads)}
 
@@ -59,11 +65,9 @@ class Engines:
         return path
 
     def command(self, verb, case):
-        model = [case.model] if case.model.endswith(".ini") else [f"--model.preset={case.model}"]
         launcher = ["mpirun", "--bind-to", "none", "-n", case.ranks] if case.ranks > 1 else []
-        return [*launcher, self.program, *verb, *model, f"--model.sequence={case.sequence}", "--model.dropout=0",
-                f"--train.global_batch={case.batch}", f"--train.micro_batch={case.batch // case.ranks}",
-                "--optimizer.clip=0"]
+        return [*launcher, self.program, *verb, *model_flags(case.model, case.sequence, case.batch),
+                f"--train.micro_batch={case.batch // case.ranks}", "--optimizer.clip=0"]
 
     def train(self, case, folder, *flags):
         execute([*self.command(["train"], case), f"--data.train={self.text(case).with_suffix('.h5')}", "--log.dir=log",

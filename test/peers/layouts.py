@@ -14,8 +14,9 @@ import json
 import os
 import pathlib
 
+from engines import model_flags
 from figures import aligned, spread, with_spread
-from workers import AS_ROOT, Worker
+from workers import AS_ROOT, Worker, in_turns
 
 BATCH, MICRO_BATCHES = 4, 4
 LAYOUTS = {
@@ -28,9 +29,8 @@ ONE = "one rank"
 
 
 def worker(arguments, name):
-    model = [arguments.model if arguments.model.endswith(".ini") else f"--model.preset={arguments.model}",
-             f"--model.sequence={arguments.sequence}", "--model.dropout=0", f"--train.global_batch={BATCH}"]
-    step = [arguments.program, "bench", "step", "--turns=on", *model]
+    step = [arguments.program, "bench", "step", "--turns=on",
+            *model_flags(arguments.model, arguments.sequence, BATCH)]
     if name == ONE:
         return Worker([[*step, f"--train.micro_batch={BATCH}"]], os.environ | AS_ROOT | {"OMP_NUM_THREADS": "2"})
     launcher = ["mpirun", "--oversubscribe", "--bind-to", "core", "-n", 2]
@@ -44,9 +44,8 @@ def measure(arguments):
             each.ready()
             each.take_turn(1)
         seconds = {name: [] for name in workers}
-        for pair in range(arguments.pairs):
-            for name in workers if pair % 2 == 0 else reversed(workers):
-                seconds[name].append(sum(workers[name].take_turn(arguments.steps)[0]["seconds"]) / arguments.steps)
+        for name in in_turns(workers, arguments.pairs):
+            seconds[name].append(sum(workers[name].take_turn(arguments.steps)[0]["seconds"]) / arguments.steps)
     return seconds
 
 

@@ -14,6 +14,13 @@ AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
+def in_turns(names, pairs):
+    """All of them once per pair, every second time in the reverse order."""
+    for pair in range(pairs):
+        for name in names if pair % 2 == 0 else reversed(names):
+            yield name
+
+
 def descendants(pid):
     """The process and all below it."""
     found = [pid]
