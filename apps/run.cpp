@@ -12,6 +12,7 @@
 #include <variant>
 
 #include <fmt/core.h>
+#include <fmt/ranges.h>
 
 #include "apps/kernel_tables.hpp"
 #include "core/base/log.hpp"
@@ -136,11 +137,10 @@ Settings resolve_run(const std::vector<std::string>& arguments, std::span<const 
   std::vector<Option> dormant;
   const std::vector<Option> options = options_with_modules(loader, first_settings(arguments, extra), extra, dormant);
   RunSources sources = gather_sources(arguments, environment_texts(), options, RunFile::first);
-  if (sources.positionals.size() > 1)
-    throw Error(ErrorKind::usage, fmt::format("one run file at most, got {}", sources.positionals.size()),
-                "see `--help` of the verb");
-  Resolved resolved = resolve(options, sources.raws, dormant);
   std::vector<Problem>& problems = sources.problems;
+  if (sources.positionals.size() > 1)
+    problems.push_back({fmt::format("one run file at most: {}", fmt::join(sources.positionals, ", ")), {}, {}});
+  Resolved resolved = resolve(options, sources.raws, dormant);
   problems.insert(problems.end(), resolved.problems.begin(), resolved.problems.end());
   const std::vector<Problem> broken = check_run(resolved.settings, size_of(world, resolved.settings));
   problems.insert(problems.end(), broken.begin(), broken.end());

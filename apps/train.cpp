@@ -24,6 +24,7 @@
 #include "core/scheduler/describe.hpp"
 #include "core/train/flops.hpp"
 #include "core/train/state_check.hpp"
+#include "io/checkpoint/folders.hpp"
 #include "io/log/step_metrics.hpp"
 #include "io/output.hpp"
 #include "io/path_lock.hpp"
@@ -178,6 +179,8 @@ Locks lock_folders(Ranks& ranks, const Settings& settings) {
       if (!seen.insert(std::filesystem::canonical(folder)).second) continue;
       locks.push_back(std::make_unique<io::PathLock>(folder / "lock", folder, k_lock_patience));
     }
+    if (const std::filesystem::path folder = settings.get<std::string>("checkpoint.dir"); !folder.empty())
+      io::check_output(folder / io::k_latest_file);
   });
   if (ranks.root() && settings.get<std::string>("checkpoint.dir").empty())
     log_warning("checkpoint", "checkpoint.dir is not set: the trained model will not be saved");

@@ -51,6 +51,10 @@ bool overlap(const CoreSet& a, const CoreSet& b) {
 
 }  // namespace
 
+std::string threads_per_rank(int threads) {
+  return fmt::format("{} thread{} per rank", threads, threads == 1 ? "" : "s");
+}
+
 Cores find_cores() {
   const UniqueTopology topology = load_topology();
   const std::unique_ptr<hwloc_bitmap_s, decltype(&hwloc_bitmap_free)> bound(hwloc_bitmap_alloc(), &hwloc_bitmap_free);
@@ -72,7 +76,7 @@ ThreadChoice choose_threads(std::span<const CoreSet> cores, int local_rank, int 
                             const std::optional<std::string>& omp_num_threads) {
   if (omp_num_threads && !omp_num_threads->empty()) {
     const int threads = parse_omp_num_threads(*omp_num_threads);
-    return {threads, fmt::format("{} threads per rank, as OMP_NUM_THREADS says", threads)};
+    return {threads, fmt::format("{}, as OMP_NUM_THREADS says", threads_per_rank(threads))};
   }
   const CoreSet& own = cores[static_cast<std::size_t>(local_rank)];
   const auto sharing = static_cast<int>(
@@ -83,8 +87,8 @@ ThreadChoice choose_threads(std::span<const CoreSet> cores, int local_rank, int 
   }
   const int threads = std::max(1, available / sharing);
   std::string reason =
-      fmt::format("{} thread{} per rank: it may use {} of {} cores and shares them with {} other rank{}", threads,
-                  threads == 1 ? "" : "s", available, machine_cores, sharing - 1, sharing == 2 ? "" : "s");
+      fmt::format("{}: it may use {} of {} cores and shares them with {} other rank{}", threads_per_rank(threads),
+                  available, machine_cores, sharing - 1, sharing == 2 ? "" : "s");
   if (available < sharing) {
     reason += "; there are more ranks than cores";
   } else if (available * std::ssize(cores) < machine_cores) {

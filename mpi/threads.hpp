@@ -22,6 +22,9 @@ struct Cores {
 };
 Cores find_cores();
 
+/// "2 threads per rank"
+std::string threads_per_rank(int threads);
+
 struct ThreadChoice {
   int threads = 1;
   std::string reason;  ///< a sentence for the log

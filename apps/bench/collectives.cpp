@@ -14,6 +14,7 @@
 #include "apps/bench/samples.hpp"
 #include "apps/ranks.hpp"
 #include "apps/verb.hpp"
+#include "core/base/log.hpp"
 #include "mpi/native.hpp"
 
 namespace tessera::apps {
@@ -23,9 +24,17 @@ constexpr std::int64_t k_kib = 1024, k_mib = 1024 * k_kib;
 constexpr std::array k_sizes{4 * k_kib, 64 * k_kib, 256 * k_kib, k_mib, 16 * k_mib, 64 * k_mib};
 constexpr std::array k_makers{Maker::ours, Maker::mpi, Maker::copy};
 
+constexpr int k_least_calls = 3;
+constexpr int k_warm_up = 10;
+constexpr double k_sample_seconds = 0.1;
+
 /// Calls of one sample: about as many bytes for every size.
 int calls_of_sample(std::int64_t bytes) {
-  return static_cast<int>(std::clamp<std::int64_t>(64 * k_mib / bytes, 3, 100));
+  return static_cast<int>(std::clamp<std::int64_t>(64 * k_mib / bytes, k_least_calls, 100));
+}
+
+constexpr std::size_t index_of(Maker maker) {
+  return static_cast<std::size_t>(maker);
 }
 
 /// Seconds of one repetition, by maker.
@@ -33,8 +42,8 @@ struct Times {
   std::array<double, k_makers.size()> call{};   ///< from when all have come until the last one has its result
   std::array<double, k_makers.size()> cycle{};  ///< and of writing the input before and reading the result after it
 
-  double call_of(Maker maker) const { return call[static_cast<std::size_t>(maker)]; }
-  double cycle_of(Maker maker) const { return cycle[static_cast<std::size_t>(maker)]; }
+  double call_of(Maker maker) const { return call[index_of(maker)]; }
+  double cycle_of(Maker maker) const { return cycle[index_of(maker)]; }
 };
 
 class Measurement {
@@ -44,12 +53,13 @@ class Measurement {
   /// Collective.
   std::vector<Times> measure(int repetitions) {
     Times times;
-    for (const Maker maker : k_makers) measure(maker, times);
+    std::array<int, k_makers.size()> calls{};
+    for (const Maker maker : k_makers) calls[index_of(maker)] = warm_up(maker);
     std::vector<Times> all;
     for (int repetition = 0; repetition < repetitions; ++repetition) {
       auto makers = k_makers;
       if (repetition % 2 == 1) std::reverse(makers.begin(), makers.end());
-      for (const Maker maker : makers) measure(maker, times);
+      for (const Maker maker : makers) measure(maker, calls[index_of(maker)], times);
       all.push_back(times);
     }
     return all;
@@ -58,10 +68,22 @@ class Measurement {
  private:
   void meet() { mpi::check(MPI_Barrier(mpi::native_handle(ranks_)), "MPI_Barrier"); }
 
+  /// How many calls one sample takes: fewer on a busy machine, where ranks wait long for each other.
+  int warm_up(Maker maker) {
+    const int usual = calls_of_sample(calls_.bytes());
+    const int first = std::min(usual, k_warm_up);
+    Times unused;
+    std::vector<double> seconds{now_seconds()};
+    measure(maker, first, unused);
+    seconds.front() = (now_seconds() - seconds.front()) / first;
+    const double of_call = median_of_slowest(seconds);
+    return of_call * usual <= k_sample_seconds ? usual
+                                               : std::max(k_least_calls, static_cast<int>(k_sample_seconds / of_call));
+  }
+
   /// Medians of some calls, each as long as its slowest rank takes: on a busy machine some are interrupted. What a call
   /// leaves in whose cache shows in the writing and reading around it, so these are measured too.
-  void measure(Maker maker, Times& times) {
-    const int n = calls_of_sample(calls_.bytes());
+  void measure(Maker maker, int n, Times& times) {
     for (auto& seconds : seconds_) seconds.clear();
     for (int i = 0; i < n; ++i) {
       const double begin = now_seconds();
@@ -76,7 +98,7 @@ class Measurement {
       for (std::size_t part = 0; part < seconds_.size(); ++part) seconds_[part].push_back(taken[part]);
     }
     calls_.check(maker);
-    const auto index = static_cast<std::size_t>(maker);
+    const std::size_t index = index_of(maker);
     times.call[index] = median_of_slowest(seconds_[0]);
     times.cycle[index] = times.call[index] + median_of_slowest(seconds_[1]) + median_of_slowest(seconds_[2]);
   }
@@ -178,6 +200,7 @@ int run_collectives(Ranks& ranks, std::span<const std::string> arguments) {
   const CpuShare share;
   for (const CallKind kind : k_benched_calls) {
     if (!is_asked_for(kind, settings)) continue;
+    if (ranks.root()) log_info("bench", fmt::format("measuring {}", name_of(kind)));
     for (const std::int64_t bytes : sizes) {
       calls.choose(kind, bytes);
       const Result result = result_of(measurement.measure(settings.get<int>("repetitions")));

@@ -95,7 +95,7 @@ std::string add_ratio(Document& document, const std::string& key, const std::str
 
 void use_asked_threads(Ranks& ranks, const Settings& settings) {
   const int threads = settings.get<int>("threads");
-  if (threads > 0) ranks.use_threads({threads, fmt::format("{} threads per rank, as --threads says", threads)});
+  if (threads > 0) ranks.use_threads({threads, fmt::format("{}, as --threads says", mpi::threads_per_rank(threads))});
 }
 
 int run_turns(Ranks& ranks, const Settings& settings, StepBench& bench) {

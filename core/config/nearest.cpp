@@ -15,6 +15,13 @@ char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
+/// The most edits of a slip. A section that both names have does not make their keys alike.
+int most_edits(std::string_view name, std::string_view candidate) {
+  const std::size_t section = name.find('.') + 1;
+  const bool same_section = candidate.substr(0, section) == name.substr(0, section);
+  return std::max(1, static_cast<int>(same_section ? name.size() - section : name.size()) / 3);
+}
+
 }  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
@@ -36,9 +43,9 @@ int edit_distance(std::string_view a, std::string_view b) {
 }
 
 std::vector<std::string> nearest(std::string_view name, std::span<const std::string> known) {
-  const int limit = std::max(1, static_cast<int>(name.size()) / 3);
   std::vector<std::pair<int, std::string>> found;
   for (const std::string& candidate : known) {
+    const int limit = most_edits(name, candidate);
     const bool same_key = std::string_view(candidate).substr(candidate.find('.') + 1) == name;
     // No table where the lengths alone are too far apart: names may come from a file that is no run file at all.
     const bool may_be = std::abs(std::ssize(name) - std::ssize(candidate)) <= limit;

@@ -41,10 +41,9 @@ std::string text_of_run_file(const std::string& path, std::span<const Problem> p
     return text_of(path);
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::not_found || problems.empty()) throw;
-    std::string hint = "It was taken for the run file.";
-    for (const Problem& problem : problems)
-      hint += fmt::format("\n{}{}{}", problem.what, problem.hint.empty() ? "" : ": ", problem.hint);
-    throw Error(error.kind(), error.what(), hint);
+    std::vector<Problem> all(problems.begin(), problems.end());
+    all.push_back({error.what(), {}, "It was taken for the run file."});
+    throw run_error(all);
   }
 }
 

@@ -23,6 +23,11 @@ constexpr std::size_t round_up(std::size_t bytes, std::size_t unit) {
   return (bytes + unit - 1) / unit * unit;
 }
 
+/// Only what is mapped has to end with a page.
+std::size_t whole_pages(std::size_t bytes) {
+  return bytes < k_huge_page ? bytes : round_up(bytes, k_page);
+}
+
 /// Maps one huge page too many and gives back what lies before the first and behind the last whole page. Null where
 /// there is no more.
 std::byte* map_aligned(std::size_t bytes) {
@@ -56,7 +61,7 @@ HostPages::~HostPages() {
 }
 
 void* HostPages::allocate(std::int64_t bytes) {
-  const std::size_t whole = round_up(std::max<std::size_t>(static_cast<std::size_t>(bytes), 1), k_page);
+  const std::size_t whole = whole_pages(static_cast<std::size_t>(bytes));
   void* const memory = take(whole);
   if (memory == nullptr)
     throw Error(ErrorKind::resources,

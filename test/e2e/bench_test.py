@@ -166,9 +166,11 @@ class BenchTest(program.ProgramTest):
         self.assertIn("did you mean model.layers?", outcome.err)
         self.run_program("bench", "step", "--repetitons=5", code=program.CONFIGURATION)
         self.run_program("bench", "step", "missing.ini", code=program.NOT_FOUND)
-        outcome = self.run_program("bench", "step", "--threds", "1", code=program.NOT_FOUND)
-        self.assertIn("taken for the run file", outcome.err)
-        self.assertIn("unknown flag --threds: did you mean threads?", outcome.err)
+        outcome = self.run_program("bench", "step", "--threds", "1", code=program.CONFIGURATION)
+        self.assertRegex(outcome.err, r"(?s)unknown flag --threds\s+did you mean threads\?.*taken for the run file")
+        run_file = self.write("run.ini", "[model]\nlayers = 2\n")
+        outcome = self.run_program("bench", "step", run_file, "--tokens", "5", code=program.CONFIGURATION)
+        self.assertRegex(outcome.err, r"(?s)unknown flag --tokens.*one run file at most: \S*run.ini, 5")
 
 
 if __name__ == "__main__":

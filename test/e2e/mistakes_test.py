@@ -63,6 +63,13 @@ class OutputTest(program.ProgramTest):
             for place in ("data.h5", "data.h5/inside"):
                 self.run_program("train", *self.run_options, f"--{option}={place}", code=program.CANNOT_CREATE)
 
+    def test_folders_where_files_are_written(self):
+        for option, name in (("log.dir", "metrics.jsonl"), ("checkpoint.dir", "latest")):
+            (self.folder / "taken" / name).mkdir(parents=True)
+            outcome = self.run_program("train", *self.run_options, f"--{option}=taken", code=program.CANNOT_CREATE)
+            self.assertIn(f"taken/{name} is a folder", outcome.err)
+            self.assertNotIn("step", outcome.out)
+
     def test_a_pipe_as_input_keeps_nobody_waiting(self):
         os.mkfifo(self.folder / "pipe")
         self.run_program("prepare", "--output", "out.h5", "pipe", code=program.NOT_FOUND)

@@ -21,10 +21,12 @@ TEST(Nearest, DistanceCountsEditsAndExchanges) {
 }
 
 TEST(Nearest, NearNamesComeFirstAndFarOnesNotAtAll) {
-  const std::vector<std::string> known{"train.steps", "train.seed", "lr.wsd_steps", "model.layers"};
+  const std::vector<std::string> known{"train.steps", "train.seed", "train.trace", "lr.wsd_steps", "model.layers"};
   EXPECT_THAT(nearest("train.step", known), ElementsAre("train.steps"));
   EXPECT_THAT(nearest("steps", known), ElementsAre("train.steps"));
   EXPECT_THAT(nearest("completely.different", known), IsEmpty());
+  EXPECT_THAT(nearest("train.threads", known), IsEmpty());
+  EXPECT_THAT(nearest("trian.seed", known), ElementsAre("train.seed"));
 }
 
 TEST(Nearest, QuestionListsAlternatives) {
