@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: The Tessera authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <array>
 
 #include "apps/arguments.hpp"
@@ -16,6 +17,29 @@
 namespace tessera::apps {
 namespace {
 
+struct Benchmark {
+  std::string_view name;
+  int (*run)(std::span<const std::string> arguments);
+  const std::vector<Option>& (*options)();
+};
+constexpr std::array k_benchmarks{Benchmark{"gemm", bench_gemm, gemm_options},
+                                  Benchmark{"experts", bench_experts, experts_options},
+                                  Benchmark{"kernels", bench_kernels, kernels_options},
+                                  Benchmark{"ops", bench_ops, ops_options},
+                                  Benchmark{"step", bench_step, step_options},
+                                  Benchmark{"pipeline", bench_pipeline, pipeline_options},
+                                  Benchmark{"collectives", bench_collectives, collectives_options}};
+
+/// Those of all benchmarks, each once.
+std::vector<Option> all_options() {
+  std::vector<Option> all;
+  for (const Benchmark& benchmark : k_benchmarks)
+    for (const Option& option : benchmark.options())
+      if (std::none_of(all.begin(), all.end(), [&](const Option& known) { return known.name == option.name; }))
+        all.push_back(option);
+  return all;
+}
+
 std::string help() {
   return flags_help(
       "  gemm  fp32 matrix products of GPT-2 124M (or one of --m --n --k), beside a measured peak of multiply-adds\n"
@@ -31,18 +55,6 @@ std::string help() {
       "The last line is the figure of merit: FOM name=value ….\n",
       all_options());
 }
-
-struct Benchmark {
-  std::string_view name;
-  int (*run)(std::span<const std::string> arguments);
-};
-constexpr std::array k_benchmarks{Benchmark{"gemm", bench_gemm},
-                                  Benchmark{"experts", bench_experts},
-                                  Benchmark{"kernels", bench_kernels},
-                                  Benchmark{"ops", bench_ops},
-                                  Benchmark{"step", bench_step},
-                                  Benchmark{"pipeline", bench_pipeline},
-                                  Benchmark{"collectives", bench_collectives}};
 
 int run(std::span<const std::string> arguments) {
   if (arguments.empty())

@@ -103,18 +103,27 @@ std::vector<PlannedFault> parse_faults(std::string_view text) {
   return faults;
 }
 
-FaultPoints::FaultPoints(int rank) : rank_(rank) {
+FaultPoints::FaultPoints(int rank, int size) : rank_(rank) {
   const char* text = std::getenv(k_variable);
   if (text == nullptr) return;
   planned_ = parse_faults(text);
+  for (const PlannedFault& fault : planned_)
+    if (fault.rank && (*fault.rank < 0 || *fault.rank >= size)) refuse(fmt::format("rank={}", *fault.rank));
   if (rank == 0 && any())
     log_warning("fault", fmt::format("{} is set: this run will be broken on purpose, {}", k_variable, text));
+}
+
+FaultPoints::~FaultPoints() {
+  for (const PlannedFault& fault : planned_)
+    if (!fault.met && fault.rank.value_or(0) == rank_)
+      log_warning("fault", fmt::format("{}: the run did not come to '{}'", k_variable, fault.point));
 }
 
 std::optional<FaultAction> FaultPoints::reached(std::string_view point, std::int64_t step) {
   std::optional<FaultAction> left;
   for (PlannedFault& fault : planned_) {
     if (fault.point != point || fault.rank.value_or(rank_) != rank_ || fault.step.value_or(step) != step) continue;
+    fault.met = true;
     switch (fault.action) {
       case FaultAction::signal:
         if (!fault.done) ::kill(fault.target == FaultTarget::launcher ? ::getppid() : ::getpid(), fault.signal);

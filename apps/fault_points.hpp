@@ -37,6 +37,7 @@ struct PlannedFault {
   int signal = 0;
   FaultTarget target = FaultTarget::self;
   bool done = false;  ///< what happens once has happened
+  bool met = false;   ///< this rank came to the point
   std::optional<int> rank;
   std::optional<std::int64_t> step;
 };
@@ -47,7 +48,12 @@ std::vector<PlannedFault> parse_faults(std::string_view text);
 class FaultPoints {
  public:
   /// Reads TESSERA_FAULT, and warns where it is set. Throws Error{usage}.
-  explicit FaultPoints(int rank);
+  FaultPoints(int rank, int size);
+
+  /// Warns of what never happened.
+  ~FaultPoints();
+  FaultPoints(const FaultPoints&) = delete;
+  FaultPoints& operator=(const FaultPoints&) = delete;
 
   bool any() const { return !planned_.empty(); }
 

@@ -37,7 +37,13 @@ std::string help() {
 
 Document inspect(const std::filesystem::path& path, std::int64_t sequence, Depth depth) {
   if (!std::filesystem::exists(path)) throw Error(ErrorKind::not_found, fmt::format("there is no {}", path.native()));
-  if (!std::filesystem::is_directory(path)) return inspect_dataset(path, sequence, depth);
+  if (!std::filesystem::is_directory(path)) {
+    const std::filesystem::path folder = std::filesystem::absolute(path).parent_path();
+    if (is_checkpoint(folder))
+      throw usage_error("inspect", fmt::format("{} is a part of a checkpoint", path.native()),
+                        fmt::format("tessera inspect {}", folder.native()));
+    return inspect_dataset(path, sequence, depth);
+  }
   return is_checkpoint(path) ? inspect_checkpoint(path, depth) : inspect_newest(path, depth);
 }
 

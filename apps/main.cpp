@@ -8,6 +8,9 @@
 #include <array>
 #include <cstdlib>
 #include <filesystem>
+#include <latch>
+#include <thread>
+#include <vector>
 
 #include <fmt/core.h>
 
@@ -19,7 +22,18 @@
 namespace tessera::apps {
 namespace {
 
-constexpr rlim_t k_least_stack = 1 << 20;
+/// What the libraries of a rank take before it has anything of its own; below that they end the process without a word.
+struct Limit {
+  decltype(RLIMIT_STACK) resource;
+  rlim_t least, unit;  ///< unit: of the shell's command
+  const char *what, *command;
+};
+constexpr std::array k_limits{
+    Limit{RLIMIT_STACK, 1 << 20, 1 << 10, "the stack may have only {} bytes", "ulimit -s"},
+    Limit{RLIMIT_NOFILE, 64, 1, "only {} files may be open", "ulimit -n"},
+    Limit{RLIMIT_AS, 1 << 29, 1 << 10, "the address space may have only {} bytes", "ulimit -v"}};
+
+constexpr std::size_t k_least_threads = 4;
 
 constexpr std::array k_verbs{&k_train, &k_plan, &k_prepare, &k_generate, &k_inspect, &k_modules, &k_bench, &k_verify};
 
@@ -66,12 +80,26 @@ int dispatch(std::span<const std::string> arguments) {
   return verb.run(arguments.subspan(1));
 }
 
-/// Without enough of it the program would end in the middle of something, without a word.
-void check_stack() {
-  rlimit limit{};
-  if (::getrlimit(RLIMIT_STACK, &limit) != 0 || limit.rlim_cur >= k_least_stack) return;
-  throw Error(ErrorKind::resources, fmt::format("the stack may have only {} bytes", limit.rlim_cur),
-              fmt::format("Raise its limit: `ulimit -s` must be at least {}.", k_least_stack >> 10));
+void check_limits() {
+  for (const Limit& limit : k_limits) {
+    rlimit own{};
+    if (::getrlimit(limit.resource, &own) != 0 || own.rlim_cur >= limit.least) continue;
+    throw Error(ErrorKind::resources, fmt::format(fmt::runtime(limit.what), own.rlim_cur),
+                fmt::format("Raise its limit: `{}` must be at least {}.", limit.command, limit.least / limit.unit));
+  }
+}
+
+/// Enough for the threads that watch a rank and those of the communication library.
+void check_threads() {
+  std::latch counted(1);
+  std::vector<std::jthread> threads;
+  try {
+    while (threads.size() < k_least_threads) threads.emplace_back([&] { counted.wait(); });
+  } catch (...) {
+    counted.count_down();
+    throw;
+  }
+  counted.count_down();
 }
 
 /// A stream that the caller closed gets its number back, so that no file of ours takes it. Writing to it fails.
@@ -107,7 +135,8 @@ int main(int argc, char** argv) {
   ignore_signals_of_writes();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   return checked_output(reported([&] {
-    check_stack();
+    check_limits();
+    check_threads();
     return dispatch(arguments);
   }));
 }

@@ -25,15 +25,15 @@ const std::vector<Option>& options() {
       {.name = "world",
        .type = OptionType::integer,
        .fallback = "0",
-       .text = "How many ranks to plan for.",
+       .text = "How many ranks to plan for; must be given.",
        .min = 0,
-       .max = 1 << 20},
+       .max = 1e6},
       {.name = "rank",
        .type = OptionType::integer,
        .fallback = "0",
        .text = "Whose plan is shown, beside those that differ from it in the stage only.",
        .min = 0,
-       .max = 1 << 20},
+       .max = 1e6},
       {.name = "explain",
        .type = OptionType::boolean,
        .fallback = "off",
@@ -161,7 +161,7 @@ void print(const Planned& planned) {
   document.add("compiled", {}, planned.world.compiled, Place::hidden);
   document.add("compared_calls", {}, planned.world.calls, Place::hidden);
   document.add("differences", {}, static_cast<std::int64_t>(planned.world.differences.size()), Place::hidden);
-  if (planned.world.differences.empty()) document.remark(agreement_text(planned));
+  if (planned.world.differences.empty() && planned.parts.mesh().size() > 1) document.remark(agreement_text(planned));
   if (planned.settings.get<bool>("json")) {
     fmt::print("{}", document.json());
     return;

@@ -3,6 +3,7 @@
 #include "apps/ranks.hpp"
 
 #include <optional>
+#include <system_error>
 
 #include <fmt/core.h>
 
@@ -70,7 +71,7 @@ Ranks::Ranks(double watchdog)
       recorder_(logs_.own(), environment_.rank()),
       world_(mpi::make_world(environment_, {.memory = memory_})),
       threads_(mpi::choose_threads(environment_)),
-      faults_(environment_.rank()) {
+      faults_(environment_.rank(), environment_.size()) {
   deadline_.end();
   set_log_rank(environment_.rank(), environment_.size());
   world_->set_recorder(&recorder_, "world");
@@ -81,7 +82,11 @@ Ranks::Ranks(double watchdog)
 }
 
 Ranks::~Ranks() {
-  deadline_.begin(fmt::format("rank {}: the end of MPI", environment_.rank()), limit_);
+  try {
+    deadline_.begin(fmt::format("rank {}: the end of MPI", environment_.rank()), limit_);
+  } catch (const std::system_error& error) {  // all is done and saved
+    log_warning("watchdog", fmt::format("nobody watches the end of MPI: no thread can be made ({})", error.what()));
+  }
 }
 
 void Ranks::agreed(const std::function<void()>& action) {

@@ -36,6 +36,9 @@ Error current_error() {
   } catch (const std::filesystem::filesystem_error& error) {
     return io::system_error("cannot use", error.path1(), error.code().value());
   } catch (const std::system_error& error) {
+    if (error.code() == std::errc::resource_unavailable_try_again)
+      return Error(ErrorKind::resources, fmt::format("no thread or process can be made: {}", error.what()),
+                   "Raise the limits of processes (ulimit -u) and of address space (ulimit -v), or start fewer ranks.");
     return Error(ErrorKind::io, error.what(), "Check the file system and the disk.");
   } catch (const std::exception& error) {
     return Error(ErrorKind::internal, error.what(), "This is a defect of Tessera. Please report it.");

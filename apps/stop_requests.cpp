@@ -11,6 +11,8 @@
 
 #include <fmt/core.h>
 
+#include "core/base/log.hpp"
+
 namespace tessera::apps {
 namespace {
 
@@ -60,6 +62,8 @@ void StopRequests::begin(Ranks& ranks, std::filesystem::path stop_file, double s
   limited_ = seconds > 0;
   end_ = start_ + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
   is_training = true;
+  if (std::error_code error; ranks.root() && !stop_file_.empty() && std::filesystem::exists(stop_file_, error))
+    log_warning("run", fmt::format("{} is there already: this run stops behind its first step", stop_file_.native()));
 }
 
 std::string StopRequests::look() const {
@@ -70,6 +74,14 @@ std::string StopRequests::look() const {
   if (!stop_file_.empty() && std::filesystem::exists(stop_file_))
     return fmt::format("the file {}", stop_file_.string());
   return {};
+}
+
+void StopRequests::remove_stop_file() const {
+  std::error_code error;
+  if (ranks_->root() && !stop_file_.empty()) std::filesystem::remove(stop_file_, error);
+  if (error)
+    log_warning("run", fmt::format("{} cannot be removed ({}): it stops the next run, too", stop_file_.native(),
+                                   error.message()));
 }
 
 bool StopRequests::asked() {

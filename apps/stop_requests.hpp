@@ -30,6 +30,9 @@ class StopRequests {
   /// Whether any rank was asked; the answer is the same on all. After begin(). Collective.
   bool asked();
 
+  /// The file has been obeyed: it does not stop the next run. A warning where it cannot be removed.
+  void remove_stop_file() const;
+
   /// What asked this rank, for the log; empty when it was another.
   const std::string& reason() const { return reason_; }
 

@@ -250,7 +250,10 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
   if (ending == Ending::finished) return k_done;
   log_info("run", fmt::format("stopped after step {}{}", progress.step,
                               stops.reason().empty() ? "" : " by " + stops.reason()));
-  return static_cast<int>(ErrorKind::stopped);
+  stops.remove_stop_file();
+  if (!settings.get<std::string>("checkpoint.dir").empty()) return static_cast<int>(ErrorKind::stopped);
+  log_warning("run", "nothing was saved, since checkpoint.dir is not set");
+  return k_unsaved;
 }
 
 int train_verb(std::span<const std::string> arguments) {

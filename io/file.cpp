@@ -210,13 +210,17 @@ std::string read_text(const std::filesystem::path& path, std::int64_t max_bytes)
 void replace_file(const std::filesystem::path& path, std::string_view text) {
   std::filesystem::path temporary = path;
   temporary += ".tmp";
-  {
+  try {
     File file(temporary, Access::create);
     file.append(text);
     file.sync();
     file.close();
+    rename_path(temporary, path);
+  } catch (...) {
+    std::error_code ignored;  // what went wrong before matters more
+    std::filesystem::remove(temporary, ignored);
+    throw;
   }
-  rename_path(temporary, path);
   sync_folder(path.has_parent_path() ? path.parent_path() : std::filesystem::path("."));
 }
 

@@ -85,7 +85,7 @@ void rename_path(const std::filesystem::path& from, const std::filesystem::path&
 std::string read_text(const std::filesystem::path& path, std::int64_t max_bytes);
 
 /// Puts `text` under `path` so that at any moment the old or the new content is there: temporary file, sync, rename,
-/// sync of the folder.
+/// sync of the folder. Leaves no temporary file behind an error.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 
 /// Bytes that an ordinary user may still write on the file system of `folder`.

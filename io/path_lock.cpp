@@ -19,13 +19,14 @@ namespace {
 
 constexpr std::chrono::milliseconds k_pause{50};
 constexpr std::size_t k_most_text = 256;
+constexpr std::string_view k_holder = "process ";
 
 enum class Attempt : std::uint8_t { locked, held_by_another, impossible };
 
 std::string own_name() {
   std::array<char, k_most_text> host{};  // stays empty where the host has no name
   (void)::gethostname(host.data(), host.size() - 1);
-  return fmt::format("process {} on {}\n", ::getpid(), host.data());
+  return fmt::format("{}{} on {}\n", k_holder, ::getpid(), host.data());
 }
 
 /// Whoever held the lock removes the file: what was locked may be gone under its name.
@@ -36,9 +37,27 @@ bool is_still_at(int descriptor, const std::filesystem::path& path) {
          opened.st_dev == named.st_dev;
 }
 
+std::string text_of(int descriptor) {
+  std::string text(k_most_text, '\0');
+  const ssize_t bytes = ::pread(descriptor, text.data(), text.size(), 0);
+  text.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  return text;
+}
+
+/// A lock of ours, or what a killed process left of one: nobody else's file is written over, nor one that a link names.
+bool is_lock(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0 || !S_ISREG(status.st_mode)) return false;
+  return status.st_size == 0 || text_of(descriptor).starts_with(k_holder);
+}
+
 UniqueHandle<DescriptorTraits> open_lock(const std::filesystem::path& path) {
-  UniqueHandle<DescriptorTraits> descriptor(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK, 0666));
-  if (!descriptor) throw output_error("cannot make", path, errno);
+  constexpr int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW;
+  UniqueHandle<DescriptorTraits> descriptor(::open(path.c_str(), flags, 0666));
+  if (!descriptor && errno != ELOOP) throw output_error("cannot make", path, errno);
+  if (!descriptor || !is_lock(descriptor.get()))
+    throw Error(ErrorKind::cannot_create, fmt::format("{} is no lock of this program", path.native()),
+                "A lock has to have this name: move what is there, or choose another place.");
   return descriptor;
 }
 
@@ -48,9 +67,7 @@ Attempt try_lock(int descriptor) {
 }
 
 std::string holder(int descriptor) {
-  std::string text(k_most_text, '\0');
-  const ssize_t bytes = ::pread(descriptor, text.data(), text.size(), 0);
-  text.resize(bytes > 0 ? static_cast<std::size_t>(bytes) : 0);
+  std::string text = text_of(descriptor);
   text.resize(std::min(text.find('\n'), text.size()));
   return text.empty() ? "another process" : text;
 }

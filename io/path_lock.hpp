@@ -18,7 +18,8 @@ class PathLock {
   /// Makes and locks the file `path`, and writes process and host into it. Where another process holds it, tries for
   /// `patience` (a job that was killed may still be ending) and then throws Error{cannot_create} that names `what` and
   /// that process. The system frees the lock of a process that dies, so a file that was left over stops nobody. File
-  /// systems that cannot lock are warned about. Throws Error{cannot_create|permission|io}.
+  /// systems that cannot lock are warned about, and what is no lock of ours is left alone. Throws
+  /// Error{cannot_create|permission|io}.
   PathLock(std::filesystem::path path, const std::filesystem::path& what, std::chrono::milliseconds patience);
 
   /// Removes the file.

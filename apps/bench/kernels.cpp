@@ -146,6 +146,7 @@ int bench_kernels(std::span<const std::string> arguments) {
   add_machine(document);
   document.add("repetitions", "repetitions", settings.get<int>("repetitions"));
   KernelChoices choices;
+  std::string doubts;  // for whoever finds the table
   StepCost cost;
   for (const int threads : thread_counts(settings)) {
     EngineParts parts(settings, run.registry(), {}, settings.get<int>("world"), threads, nullptr);
@@ -164,14 +165,16 @@ int bench_kernels(std::span<const std::string> arguments) {
     const double got = share.of(threads);
     document.add(fmt::format("cpu_share_{}", threads),
                  fmt::format("share of the CPU time, {}", count_of_threads(threads)), Cell::real(got, 2));
-    if (got < k_least_share)
-      log_warning("bench",
-                  fmt::format("the kernels got {:.2f} of the time of {}: another program ran, and the choices may "
-                              "be chance",
-                              got, count_of_threads(threads)));
+    if (got < k_least_share) {
+      const std::string doubt =
+          fmt::format("the kernels got {:.2f} of the time of {}: another program ran, and the choices may be chance",
+                      got, count_of_threads(threads));
+      log_warning("bench", doubt);
+      doubts += fmt::format("# {}\n", doubt);
+    }
     document.add(std::move(table));
   }
-  if (!path.empty()) io::replace_file(path, choices.text());
+  if (!path.empty()) io::replace_file(path, doubts + choices.text());
   publish(document, settings,
           fmt::format("FOM kernels_usual_over_chosen={:.3f} chosen={} threads={}",
                       cost.chosen > 0 ? cost.usual / cost.chosen : 1, choices.all().size(),

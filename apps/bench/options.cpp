@@ -106,12 +106,6 @@ const std::vector<Option>& kernels_options() {
   return rows;
 }
 
-const std::vector<Option>& all_options() {
-  static const std::vector<Option> rows =
-      joined({products_of_gemm(), matrices_of_experts(), std::vector{turns_option()}, table_of_kernels()});
-  return rows;
-}
-
 Settings read_benchmark(std::string_view name, std::span<const std::string> arguments,
                         std::span<const Option> options) {
   const Arguments given = read_arguments("bench", arguments, options);

@@ -30,8 +30,6 @@ const std::vector<Option>& gemm_options();
 const std::vector<Option>& experts_options();
 /// Those and the flags of `kernels`.
 const std::vector<Option>& kernels_options();
-/// All of them, for the help text.
-const std::vector<Option>& all_options();
 
 /// The flags of a benchmark that takes nothing else; what it will write has been looked at. Throws Error{usage},
 /// Error{cannot_create}.

@@ -26,7 +26,7 @@ class Preparation {
   void add_line(std::string_view line) {
     ++number_;
     line = trimmed(line);
-    if (line.empty() || line.front() == '#' || line.front() == ';') return;
+    if (line.empty() || begins_comment(line.front())) return;
     const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' && c != '\t'; };
     if (std::any_of(line.begin(), line.end(), is_control))
       return fault("there is a control character in this line", {});
@@ -50,7 +50,7 @@ class Preparation {
     const std::size_t end = line.find(']');
     const std::string_view name = trimmed(line.substr(1, end == std::string_view::npos ? end : end - 1));
     const std::string_view rest = end == std::string_view::npos ? "" : trimmed(line.substr(end + 1));
-    const bool comment = rest.empty() || rest.front() == '#' || rest.front() == ';';
+    const bool comment = rest.empty() || begins_comment(rest.front());
     if (end == std::string_view::npos || name.empty() || !comment ||
         name.find_first_of(" \t.=#") != std::string_view::npos)
       return fault("this is no section", "A section is one word in brackets, as in [train].");
@@ -58,15 +58,19 @@ class Preparation {
     in_section_ = true;
   }
 
+  static bool begins_comment(char c) { return c == '#' || c == ';'; }
+
+  /// The first # or ; with nothing or white space before it.
   static std::size_t comment_start(std::string_view value) {
-    if (value.starts_with('#')) return 0;
-    return std::min(value.find(" #"), value.find("\t#"));
+    for (std::size_t at = 0; at < value.size(); ++at)
+      if (begins_comment(value[at]) && (at == 0 || value[at - 1] == ' ' || value[at - 1] == '\t')) return at;
+    return value.size();
   }
 
   void add_quoted(std::string_view key, std::string_view value) {
     const std::size_t end = value.find('"', 1);
     const std::string_view rest = end == std::string_view::npos ? "" : trimmed(value.substr(end + 1));
-    if (end == std::string_view::npos || (!rest.empty() && rest.front() != '#'))
+    if (end == std::string_view::npos || (!rest.empty() && !begins_comment(rest.front())))
       return fault("a quoted value ends with the line, and only a comment may follow", {});
     add(key, value.substr(1, end - 1));
   }

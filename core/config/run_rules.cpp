@@ -20,7 +20,8 @@ namespace tessera {
 
 namespace {
 
-/// Collects problems; a problem's place is that of the first option in the rule which somebody wrote.
+/// Collects problems; a problem's place is that of the option in the rule which was written last: a preset's below that
+/// of a run file, that below a flag's. Of several, the first that the rule names.
 class Rules {
  public:
   explicit Rules(const Settings& settings) : settings_(settings) {}
@@ -34,10 +35,10 @@ class Rules {
 
   void require(bool holds, std::initializer_list<std::string_view> options, std::string what, std::string hint) {
     if (holds) return;
-    std::string where;
+    Origin last;
     for (const std::string_view option : options)
-      if (where.empty() && settings_.is_set(option)) where = to_string(settings_.origin(option));
-    problems_.push_back({std::move(what), std::move(where), std::move(hint)});
+      if (const Origin& origin = settings_.origin(option); origin.from > last.from) last = origin;
+    problems_.push_back({std::move(what), last.where, std::move(hint)});
   }
 
   std::vector<Problem> take() { return std::move(problems_); }
@@ -78,6 +79,10 @@ void check_model(Rules& run) {
   const std::int64_t experts = run["model.experts"], visited = run["model.experts_per_token"];
   run.require(experts == 0 || visited <= experts, {"model.experts_per_token", "model.experts"},
               fmt::format("model.experts_per_token = {} is more than model.experts = {}", visited, experts), {});
+  run.require(experts == 0 || run.text("model.architecture") == "llama", {"model.experts", "model.architecture"},
+              fmt::format("model.experts = {}, but model.architecture = {}: only llama has layers of experts", experts,
+                          run.text("model.architecture")),
+              "Set model.architecture = llama, or model.experts = 0.");
   const std::int64_t expert_ranks = run["parallel.expert"];
   run.require(experts > 0 || expert_ranks == 1, {"parallel.expert"},
               fmt::format("parallel.expert = {}, but the model has no experts", expert_ranks),

@@ -53,6 +53,12 @@ std::string range_of(const Option& option) {
   return fmt::format("from {} to {}", option.min, option.max);
 }
 
+/// Digits, perhaps more than a number can hold.
+bool is_whole(std::string_view text) {
+  if (text.starts_with('+') || text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
 template <class T>
 ParsedValue in_range(const Option& option, std::string_view text, T number) {
   const auto real = static_cast<double>(number);
@@ -145,7 +151,8 @@ ParsedValue parse_value(const Option& option, std::string_view text) {
   switch (option.type) {
     case OptionType::integer:
       if (const auto number = parse_integer(text)) return in_range(option, text, *number);
-      return must_be("an integer", text, {});
+      if (!is_whole(text)) return must_be("an integer", text, {});
+      return must_be(std::isinf(option.max) ? "an integer of 64 bits" : range_of(option), text, {});
     case OptionType::real:
       if (const auto number = parse_real(text)) return in_range(option, text, *number);
       return must_be("a number such as 0.1 or 3e-4", text, {});

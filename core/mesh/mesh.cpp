@@ -74,13 +74,14 @@ int Mesh::size_of(AxisSet set) const {
 }
 
 std::vector<int> Mesh::group(int rank, AxisSet set) const {
-  std::vector<int> members;
-  for (int other = 0; other < size_; ++other) {
-    bool same = true;
-    for (int a = 0; a < axes() && same; ++a)
-      same = set.has(static_cast<AxisId>(a)) ||
-             coordinate(other, static_cast<AxisId>(a)) == coordinate(rank, static_cast<AxisId>(a));
-    if (same) members.push_back(other);
+  std::vector<int> members{rank};
+  for (AxisId a = 0; a < axes(); ++a) {
+    if (!set.has(a)) continue;
+    const int stride = strides_[static_cast<std::size_t>(a)], own = coordinate(rank, a);
+    std::vector<int> all;  // ascending: slower axes come later
+    for (int there = 0; there < axis(a).size; ++there)
+      for (const int member : members) all.push_back(member + (there - own) * stride);
+    members = std::move(all);
   }
   return members;
 }

@@ -14,6 +14,25 @@ bool is_message(const CallSeries& series) {
   return series.from >= 0;
 }
 
+/// The member of `rank`'s group over `axes` that stands there where `other` stands in its own.
+int member_like(const Mesh& mesh, AxisSet axes, int rank, int other) {
+  int stride = 1;
+  for (AxisId axis = 0; axis < mesh.axes(); ++axis) {
+    if (axes.has(axis)) rank += (mesh.coordinate(other, axis) - mesh.coordinate(rank, axis)) * stride;
+    stride *= mesh.axis(axis).size;
+  }
+  return rank;
+}
+
+/// The first of Mesh::group, without the others: there may be as many as ranks.
+int lowest_member(const Mesh& mesh, const AxisGroup& group, int rank) {
+  const int lowest = member_like(mesh, group.axes, rank, 0);
+  if (group.home.everywhere()) return lowest;
+  for (const int member : mesh.group(lowest, AxisSet::of(mesh.find("pp"))))
+    if (group.home.has(mesh.stage_of(member))) return member;
+  return lowest;
+}
+
 /// What one side does at the first call that differs.
 std::string side(const std::vector<CallSignature>& calls, std::size_t index, const std::string& series) {
   return index < calls.size() ? describe(calls[index], index, series) : fmt::format("no call {} on {}", index, series);
@@ -64,22 +83,19 @@ void WorldVerifier::add(const Plan& plan, std::span<const int> ranks) {
   lists_.push_back(call_series(plan, mesh_));
   for (int rank : ranks) {
     for (const CallSeries& series : lists_.back()) {
-      members_[key_of(series, plan.rank, rank)].push_back({rank, &series});
+      members_[key_of(series, rank)].push_back({rank, &series});
       calls_ += static_cast<std::int64_t>(series.calls.size());
     }
     ++ranks_;
   }
 }
 
-/// The series of `rank` that is to it what `series` is to the rank that was planned.
-WorldVerifier::Key WorldVerifier::key_of(const CallSeries& series, int planned, int rank) const {
-  const std::vector<int> members = mesh_.group(rank, series.group);
-  if (!is_message(series)) return {series.group, members.front(), -1, -1};
-  const std::vector<int> theirs = mesh_.group(planned, series.group);
-  const auto at = [&](int end) {
-    return members[static_cast<std::size_t>(std::find(theirs.begin(), theirs.end(), end) - theirs.begin())];
-  };
-  return {series.group, members.front(), at(series.from), at(series.to)};
+/// The series of `rank` that is to it what `series` is to the rank whose plan has it.
+WorldVerifier::Key WorldVerifier::key_of(const CallSeries& series, int rank) const {
+  const int lowest = lowest_member(mesh_, series.group, rank);
+  if (!is_message(series)) return {series.group, lowest, -1, -1};
+  const auto at = [&](int end) { return member_like(mesh_, series.group.axes, rank, end); };
+  return {series.group, lowest, at(series.from), at(series.to)};
 }
 
 std::size_t WorldVerifier::wanted(const Key& key) const {

@@ -45,7 +45,7 @@ class WorldVerifier {
     const CallSeries* series = nullptr;
   };
 
-  Key key_of(const CallSeries& series, int planned, int rank) const;
+  Key key_of(const CallSeries& series, int rank) const;
   std::size_t wanted(const Key& key) const;
 
   const Mesh& mesh_;

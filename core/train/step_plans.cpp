@@ -15,12 +15,15 @@ namespace {
 /// Logits of one piece of the head, in bytes, that are worth keeping in the cache while they are hot.
 constexpr std::int64_t k_hot_logits = 128 << 20;
 
+/// More of them would make plans long, and gain nothing.
+constexpr std::int64_t k_most_pieces = 1024;
+
 /// The fewest pieces whose logits are small enough, among those that cut every rank's part of the sequence evenly.
 std::int64_t choose_pieces(std::int64_t sequence, std::int64_t batch, std::int64_t vocab, std::int64_t parts,
                            DType dtype) {
   const std::int64_t bytes = sequence / parts * batch * vocab * size_of(dtype);
   for (std::int64_t pieces = 1; pieces <= sequence / parts; ++pieces)
-    if (sequence % (parts * pieces) == 0 && bytes / pieces <= k_hot_logits) return pieces;
+    if (sequence % (parts * pieces) == 0 && (bytes / pieces <= k_hot_logits || pieces >= k_most_pieces)) return pieces;
   return 1;
 }
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "io/log/metrics_writer.hpp"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "core/base/log.hpp"
@@ -42,6 +44,16 @@ std::int64_t copy_earlier(const std::filesystem::path& from, std::int64_t first_
   return dropped;
 }
 
+/// metrics.jsonl becomes metrics.jsonl.1, or what is free: it tells of another run, or is no file of ours.
+void put_aside(const std::filesystem::path& path) {
+  std::filesystem::path place;
+  for (int number = 1; place.empty() || std::filesystem::exists(place); ++number)
+    place = fmt::format("{}.{}", path.native(), number);
+  rename_path(path, place);
+  log_info("metrics",
+           fmt::format("{} was there, of an earlier run: it is {} now", path.native(), place.filename().native()));
+}
+
 std::int64_t cut_file(const std::filesystem::path& path, std::int64_t first_step) {
   check_output(path);
   if (!std::filesystem::exists(path)) return 0;
@@ -49,8 +61,10 @@ std::int64_t cut_file(const std::filesystem::path& path, std::int64_t first_step
   temporary += ".tmp";
   File file(temporary, Access::create);
   const std::int64_t dropped = copy_earlier(path, first_step, file);
+  const bool nothing_kept = file.size() == 0;
   file.sync();
   file.close();
+  if (dropped > 0 && nothing_kept) put_aside(path);
   rename_path(temporary, path);
   return dropped;
 }

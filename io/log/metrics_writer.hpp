@@ -20,7 +20,8 @@ namespace tessera::io {
 class MetricsWriter {
  public:
   /// Continues a file: what it says about `first_step` and later ones, and a torn last line, is dropped, by replacing
-  /// the file as a whole. A run from the start passes 1. Throws Error{io|permission|not_found}.
+  /// the file as a whole. Where nothing would be left, as a run from the start passes 1, the old file is put aside
+  /// under a name with a number. Throws Error{io|permission|not_found}.
   MetricsWriter(const std::filesystem::path& path, std::int64_t first_step);
 
   /// Lines that were dropped.

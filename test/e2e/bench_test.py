@@ -157,6 +157,11 @@ class BenchTest(program.ProgramTest):
         self.assertRegex(outcome.out.splitlines()[-1], r"^FOM over_mpi_4k=[\d.]+ over_copy_4k=[\d.]+ ranks=2$")
         self.assertIn("two ranks or more", self.run_program("bench", "collectives", code=program.USAGE).err)
 
+    def test_help_has_the_flags_of_every_benchmark(self):
+        text = self.run_program("bench", "--help").out
+        for flag in ("repetitions", "m", "hidden", "turns", "table", "turn-milliseconds", "bytes", "call"):
+            self.assertEqual(len(re.findall(rf"^  --{flag}\b(?!-)", text, re.MULTILINE)), 1, flag)
+
     def test_mistakes_of_the_command_line(self):
         self.assertIn("did you mean gemm?", self.run_program("bench", "gem", code=program.USAGE).err)
         self.run_program("bench", code=program.USAGE)

@@ -112,6 +112,11 @@ class InspectCheckpointTest(program.ProgramTest):
         self.assertEqual(state["settings.train.steps"], "3")
         self.assertNotIn("settings.optimizer.lr", state)  # a default
 
+    def test_a_part_of_a_checkpoint_is_none(self):
+        for name in ("model.h5", "manifest.json"):
+            outcome = self.run_program("inspect", f"saved/step-00000002/{name}", code=program.USAGE)
+            self.assertRegex(outcome.err, r"is a part of a checkpoint: tessera inspect \S*saved/step-00000002")
+
     def test_of_a_folder_of_checkpoints_the_newest_whole_one(self):
         facts = json.loads(self.run_program("inspect", "saved", "--json").out)
         self.assertEqual((facts["step"], facts["checkpoints"]), (3, 3))

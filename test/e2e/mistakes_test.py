@@ -256,6 +256,26 @@ class LostRunTest(training.TrainingTest):
         outcome = self.run_program("train", *(flag for flag in options if "checkpoint.dir" not in flag))
         self.assertIn("the trained model will not be saved", outcome.err)
 
+    def test_a_stop_without_a_place_to_save_to_is_not_resumable(self):
+        options = self.options("run", train__steps=1000000, train__stop_after="0.5s")
+        del options["checkpoint.dir"]
+        outcome = self.run_program("train", *training.flags(options), code=training.UNSAVED)
+        self.assertIn("nothing was saved, since checkpoint.dir is not set", outcome.err)
+
+    def test_files_of_others_stay(self):
+        self.write("mine.txt", "mine")
+        self.write("run/checkpoints/lock", "notes")
+        self.write("run/metrics.jsonl", "notes")
+        outcome = self.alone("run", code=program.CANNOT_CREATE, train__steps=1)
+        self.assertIn("run/checkpoints/lock is no lock of this program", outcome.err)
+        (self.folder / "run/checkpoints/lock").unlink()
+        (self.folder / "run/checkpoints/lock").symlink_to(self.folder / "mine.txt")
+        self.alone("run", code=program.CANNOT_CREATE, train__steps=1)
+        (self.folder / "run/checkpoints/lock").unlink()
+        self.assertIn("it is metrics.jsonl.1 now", self.alone("run", train__steps=1).err)
+        for name, text in (("mine.txt", "mine"), ("run/metrics.jsonl.1", "notes")):
+            self.assertEqual((self.folder / name).read_text(), text)
+
     def test_a_finished_run_has_nothing_left(self):
         self.alone("run", train__steps=3)
         outcome = self.alone("run", train__steps=2)

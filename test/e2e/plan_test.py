@@ -40,6 +40,16 @@ class PlanTest(training.TrainingTest):
         self.assertEqual(kept, sorted(kept, reverse=True))
         self.assertAlmostEqual((kept[1] - kept[2]) / (kept[2] - kept[3]), 1)
 
+    def test_time_grows_with_the_ranks_and_not_faster(self):
+        world = 1000000  # seconds; minutes, were each of them compared with each
+        plan = self.plan("--world", world, "--train.global_batch", world, "--model.layers=2",
+                         "--model.hidden=64", "--model.heads=4", "--model.sequence=32", "--model.vocab=257")
+        self.assertEqual((plan["world"], plan["compiled"], plan["differences"]), (world, 1, 0))
+
+    def test_the_head_has_few_pieces_however_large_it_is(self):
+        self.plan("--world=1", "--train.global_batch=1", "--model.layers=1", "--model.hidden=64", "--model.heads=4",
+                  f"--model.sequence={1 << 24}", f"--model.vocab={1 << 24}")
+
     def test_presets_of_mixtures_are_planned(self):
         """With the parameters that their files name, experts over ranks, pipelines cut by what layers cost."""
         for preset, world, experts, stages, layers in (
@@ -138,6 +148,7 @@ class PlanTest(training.TrainingTest):
         pipeline = ("--world=4", "--parallel.pipeline=4", *TINY)
         for arguments, code, sentence in (
             (("--world=6", "--parallel.tensor=4", *TINY), program.CONFIGURATION, "6 ranks are not a multiple"),
+            (("--world=65", "--parallel.pipeline=65", *TINY), program.CONFIGURATION, "must be from 1 to 64, not '65'"),
             (pipeline, program.CONFIGURATION, "model.layers = 2 is less than parallel.pipeline x parallel.chunks = 4 x 1"),
             (("--world=2", "--parallel.pipeline=2", "--parallel.layers=2, 1", *TINY), program.CONFIGURATION,
              "parallel.layers = 2, 1 are 3 layers"),

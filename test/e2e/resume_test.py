@@ -87,9 +87,12 @@ class ResumeTest(training.TrainingTest):
         self.expect_continued(2, "run", step)
 
     def test_b09_a_file_and_a_time_limit_stop_as_a_signal_does(self):
-        self.write("asked/STOP", "")
-        self.train(2, "asked", code=training.STOPPED, train__steps=1000000)
-        self.assertEqual(self.checkpoints("asked"), ["step-00000001"])
+        for step in (1, 2):  # each file stops one run
+            self.write("asked/STOP", "")
+            outcome = self.train(2, "asked", code=training.STOPPED, train__steps=1000000)
+            self.assertIn("asked/STOP is there already", outcome.err)
+            self.assertEqual(self.checkpoints("asked")[-1], f"step-{step:08d}")
+            self.assertFalse((self.folder / "asked/STOP").exists())
         outcome = self.train(2, "limited", code=training.STOPPED, train__steps=1000000, train__stop_after="1s")
         self.assertEqual(len(self.checkpoints("limited")), 1)
         self.assertIn("the time limit (train.stop_after)", outcome.err)

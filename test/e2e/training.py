@@ -11,7 +11,7 @@ import time
 
 import program
 
-RESOURCES, STOPPED, DISAGREEMENT = 71, 75, 76
+RESOURCES, UNSAVED, STOPPED, DISAGREEMENT = 71, 72, 75, 76
 TIMES = ("step_seconds", "tokens_per_second", "model_tflops", "mfu", "hfu")
 
 # Two layers, dropout, several buckets and two micro-batches per rank on two ranks.

@@ -157,6 +157,13 @@ def surroundings():
                after=After.NOTHING)
     yield Case("little-stack", c.RESOURCES, (r"error: the stack may have only 65536 bytes", r"hint: Raise its limit"),
                shell='ulimit -s 64; exec "$@"', **QUICK)
+    yield Case("tiny-address-space", c.RESOURCES, (r"error: the address space may have only 307200000 bytes",
+                                                   r"hint: Raise its limit: `ulimit -v`"),
+               shell='ulimit -v 300000; exec "$@"', **QUICK)
+    yield Case("too-few-descriptors", c.RESOURCES, (r"error: only 24 files may be open", r"hint: Raise its limit"),
+               shell='ulimit -n 24; exec "$@"', **QUICK)
+    yield Case("too-few-threads", c.RESOURCES, (r"error: no thread or process can be made", r"hint: Raise the limits"),
+               needs=not_root, user="nobody", shell='ulimit -u 2; exec "$@"', **QUICK)
     yield Case("bare-environment", c.DONE, ranks=0, after=After.FINISHED, subset=Subset.ALL,
                shell='exec env -i PATH=/usr/bin:/bin TMPDIR="$TMPDIR" TESSERA_TEST_MARK="$TESSERA_TEST_MARK" "$@"')
     yield Case("narrow-terminal-pipe", c.IO, (r"standard output could not be written",), ranks=0, after=After.FINISHED,

@@ -33,14 +33,15 @@ TEST(FaultPointsTest, NonsenseIsRefused) {
 
 TEST(FaultPointsTest, OnlyThePlannedRankPointAndStepAreMeant) {
   ASSERT_EQ(setenv("TESSERA_FAULT", "at=step rank=1 step=6 do=no_memory; at=step rank=0 do=flip", 1), 0);
-  FaultPoints zero(0), one(1);
+  FaultPoints zero(0, 2), one(1, 2);
+  EXPECT_THROW(FaultPoints(0, 1), Error);
   unsetenv("TESSERA_FAULT");
   EXPECT_TRUE(zero.any());
   EXPECT_EQ(zero.reached("step", 6), FaultAction::flip);
   EXPECT_EQ(zero.reached("load"), std::nullopt);
   EXPECT_EQ(one.reached("step", 5), std::nullopt);
   EXPECT_THROW(one.reached("step", 6), std::bad_alloc);
-  EXPECT_FALSE(FaultPoints(0).any());
+  EXPECT_FALSE(FaultPoints(0, 1).any());
 }
 
 }  // namespace

@@ -55,6 +55,9 @@ const Case k_cases[] = {
      "Heads of keys must divide those of queries: 1, 2, 3, 4, 6, 12."},
     {"[model]\nexperts = 4\nexperts_per_token = 5\n", 1, "model.experts_per_token = 5 is more than model.experts = 4",
      "run.ini:3", ""},
+    {"[model]\narchitecture = gpt\nexperts = 4\n", 1,
+     "model.experts = 4, but model.architecture = gpt: only llama has layers of experts", "run.ini:3",
+     "Set model.architecture = llama, or model.experts = 0."},
     {"[parallel]\nexpert = 2\n", 2, "parallel.expert = 2, but the model has no experts", "run.ini:2",
      "Set model.experts, or parallel.expert = 1."},
     {"[model]\nlayers = 4\nexperts = 2\nexpert_interval = 5\n", 1,
@@ -98,6 +101,16 @@ TEST(RunRules, GoodRunsHaveNoProblems) {
   EXPECT_THAT(problems_of("[model]\nlayers = 8\n[parallel]\npipeline = 2\nlayers = 5, 3\n", 2), IsEmpty());
   EXPECT_THAT(problems_of("[model]\nlayers = 4\nexperts = 2\nexpert_layers = pattern [0,1]*2\n", 1), IsEmpty());
   EXPECT_THAT(problems_of("[parallel]\ntensor = 64\n", 0), IsEmpty());  // ranks are not known yet
+}
+
+TEST(RunRules, ThePlaceIsThatOfWhoeverWroteLast) {
+  std::vector<Problem> problems;
+  std::vector<Raw> raws = read_ini("[model]\nkv_heads = 8\n", "preset.ini", problems, Origin::From::preset);
+  for (const Raw& raw : read_ini("[model]\nheads = 4\n", "run.ini", problems)) raws.push_back(raw);
+  const std::vector<Problem> found = check_run(resolve(core_options(), raws).settings, 1);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].what, "model.heads = 4 is not a multiple of model.kv_heads = 8");
+  EXPECT_EQ(found[0].where, "run.ini:2");
 }
 
 TEST(RunRules, SeveralAreReportedTogether) {

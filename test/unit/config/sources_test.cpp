@@ -42,6 +42,12 @@ TEST(Ini, EveryValueKnowsItsLine) {
                           IsRaw("train.steps", "5", "run.ini:8")));
 }
 
+TEST(Ini, SemicolonsBeginCommentsAsHashesDo) {
+  EXPECT_THAT(ini("[a] ; first\nb = 10 ; x # y\nc = \"1 ; 2\" ; z\nd = ;\ne = 1;2\n"),
+              ElementsAre(IsRaw("a.b", "10", "run.ini:2"), IsRaw("a.c", "1 ; 2", "run.ini:3"),
+                          IsRaw("a.d", "", "run.ini:4"), IsRaw("a.e", "1;2", "run.ini:5")));
+}
+
 TEST(Ini, HashesAreKeptUnlessACommentBegins) {
   EXPECT_THAT(ini("[data]\ntrain = /data/run#3.h5\nvalid = /v.h5  # held out\nsplit = \"1 # 2\"  # odd\n"
                   "a = x=y;z\nb = # nothing\nc =\n"),

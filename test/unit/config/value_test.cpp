@@ -79,7 +79,10 @@ TEST(OptionValue, ProblemsNameTheRuleAndTheValue) {
   Option option{.name = "a.b", .type = OptionType::integer, .min = 1};
   EXPECT_EQ(parse_value(option, "0").problem, "must be at least 1, not '0'");
   EXPECT_EQ(parse_value(option, "ten").problem, "must be an integer, not 'ten'");
+  EXPECT_EQ(parse_value(option, "9223372036854775808").problem,
+            "must be an integer of 64 bits, not '9223372036854775808'");
   option.max = 8;
+  EXPECT_EQ(parse_value(option, "9223372036854775808").problem, "must be from 1 to 8, not '9223372036854775808'");
   EXPECT_EQ(parse_value(option, "9").problem, "must be from 1 to 8, not '9'");
   option.type = OptionType::choice;
   option.choices = {"x", "y"};

@@ -112,6 +112,20 @@ TEST(MetricsWriterTest, AResumedRunReplacesTheLaterSteps) {
   EXPECT_EQ(steps_in(path).size(), 1U);
 }
 
+TEST(MetricsWriterTest, ANewRunPutsTheOldOnesMetricsAside) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder / "metrics.jsonl";
+  spill(path, "notes of somebody\n");
+  write_steps(path, 1, 3, 1.0);
+  write_steps(path, 1, 2, 2.0);
+  EXPECT_EQ(slurp(folder / "metrics.jsonl.1"), "notes of somebody\n");
+  EXPECT_EQ(steps_in(folder / "metrics.jsonl.2").size(), 3U);
+  EXPECT_EQ(steps_in(path).size(), 2U);
+  { const MetricsWriter empty(folder / "empty.jsonl", 1); }
+  { const MetricsWriter empty(folder / "empty.jsonl", 1); }
+  EXPECT_FALSE(std::filesystem::exists(folder / "empty.jsonl.1"));
+}
+
 TEST(MetricsWriterTest, EachLineIsThereAtOnce) {
   const TemporaryFolder folder;
   MetricsWriter writer(folder / "metrics.jsonl", 1);

@@ -83,8 +83,26 @@ TEST_F(Output, ALockKeepsASecondOneAwayAndNamesTheFirst) {
 }
 
 TEST_F(Output, AFileThatWasLeftOverLocksNobodyOut) {
-  const PathLock lock(file("lock"), folder_.path(), milliseconds(0));
-  EXPECT_THAT(read_text(folder_.path() / "lock", 1000), HasSubstr("process "));
+  File(folder_.path() / "lock", Access::create).append("process 1 on another\n");
+  const PathLock lock(folder_.path() / "lock", folder_.path(), milliseconds(0));
+  EXPECT_THAT(read_text(folder_.path() / "lock", 1000), HasSubstr("process " + std::to_string(::getpid())));
+}
+
+TEST_F(Output, AFileThatIsNoLockIsLeftAlone) {
+  const std::filesystem::path foreign = file("notes"), link = folder_.path() / "lock";
+  const auto lock = [&](const std::filesystem::path& path) {
+    expect_error(ErrorKind::cannot_create, "is no lock", [&] { PathLock(path, folder_.path(), milliseconds(0)); });
+  };
+  lock(foreign);
+  std::filesystem::create_symlink(foreign, link);
+  lock(link);
+  std::filesystem::remove(link);
+  std::filesystem::create_symlink(folder_.path() / "nowhere", link);
+  lock(link);
+  ASSERT_EQ(::mkfifo((folder_.path() / "pipe").c_str(), 0600), 0);
+  lock(folder_.path() / "pipe");
+  EXPECT_EQ(read_text(foreign, 1000), "notes");
+  EXPECT_FALSE(std::filesystem::exists(folder_.path() / "nowhere"));
 }
 
 TEST_F(Output, APlaceWhereNoLockCanBe) {
