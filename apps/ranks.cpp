@@ -12,6 +12,7 @@
 #include "apps/verb.hpp"
 #include "core/base/log.hpp"
 #include "io/checkpoint/together.hpp"
+#include "io/current_error.hpp"
 #include "io/hdf5/handle.hpp"
 #include "mpi/launch.hpp"
 
@@ -129,7 +130,7 @@ std::unique_ptr<Ranks> start_ranks(double watchdog, int& code) {
   try {
     return std::make_unique<Ranks>(watchdog);
   } catch (...) {
-    const Error error = current_error();
+    const Error error = io::current_error();
     const bool says_which = std::string_view(error.what()).starts_with("rank ");
     show_error(error, says_which ? "" : named(""));
     code = static_cast<int>(error.kind());
@@ -153,7 +154,7 @@ int run_on_ranks(std::string_view verb, std::span<const std::string> arguments, 
     if (io::hdf5::must_not_be_ended()) mpi::Environment::abort(static_cast<int>(error.kind()));
     return static_cast<int>(error.kind());
   } catch (...) {
-    const Error error = current_error();
+    const Error error = io::current_error();
     const int size = ranks.environment().size();
     show_error(error, size > 1 ? fmt::format("rank {} of {}: ", ranks.environment().rank(), size) : std::string());
     if (size > 1) mpi::Environment::abort(static_cast<int>(error.kind()));

@@ -3,15 +3,12 @@
 #include "apps/report.hpp"
 
 #include <cstdio>
-#include <filesystem>
-#include <new>
-#include <system_error>
 
 #include <fmt/core.h>
 
 #include "core/base/line_output.hpp"
 #include "core/base/printable.hpp"
-#include "io/file.hpp"
+#include "io/current_error.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -26,30 +23,11 @@ void show_error(const Error& error, const std::string& who) {
   standard_error().write(text);
 }
 
-Error current_error() {
-  try {
-    throw;
-  } catch (const Error& error) {
-    return error;
-  } catch (const std::bad_alloc&) {
-    return Error(ErrorKind::resources, "out of memory", "use a smaller train.micro_batch, or more ranks");
-  } catch (const std::filesystem::filesystem_error& error) {
-    return io::system_error("cannot use", error.path1(), error.code().value());
-  } catch (const std::system_error& error) {
-    if (error.code() == std::errc::resource_unavailable_try_again)
-      return Error(ErrorKind::resources, fmt::format("no thread or process can be made: {}", error.what()),
-                   "Raise the limits of processes (ulimit -u) and of address space (ulimit -v), or start fewer ranks.");
-    return Error(ErrorKind::io, error.what(), "Check the file system and the disk.");
-  } catch (const std::exception& error) {
-    return Error(ErrorKind::internal, error.what(), "This is a defect of Tessera. Please report it.");
-  }
-}
-
 int reported(const std::function<int()>& action) {
   try {
     return action();
   } catch (...) {
-    const Error error = current_error();
+    const Error error = io::current_error();
     show_error(error);
     return static_cast<int>(error.kind());
   }

@@ -16,9 +16,6 @@ namespace tessera::apps {
 /// "tessera: error: …" and "tessera: hint: …" on stderr. `who` names the rank where there are several.
 void show_error(const Error& error, const std::string& who = {});
 
-/// The exception that is being handled, as an Error.
-Error current_error();
-
 /// Runs `action`; when it throws, shows the error. Returns the exit code.
 int reported(const std::function<int()>& action);
 

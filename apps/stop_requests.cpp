@@ -71,7 +71,8 @@ std::string StopRequests::look() const {
     return fmt::format("signal {} (SIG{})", number, sigabbrev_np(number));
   if (!ranks_->root()) return {};
   if (limited_ && std::chrono::steady_clock::now() >= end_) return "the time limit (train.stop_after)";
-  if (!stop_file_.empty() && std::filesystem::exists(stop_file_))
+  std::error_code unseen;  // a file system that fails for a while asks for nothing
+  if (!stop_file_.empty() && std::filesystem::exists(stop_file_, unseen))
     return fmt::format("the file {}", stop_file_.string());
   return {};
 }

@@ -7,6 +7,7 @@
 #include <fmt/core.h>
 
 #include "apps/event_names.hpp"
+#include "core/base/log.hpp"
 
 namespace tessera::apps {
 TraceFile::TraceFile(const std::string& path, Ranks& ranks) : rank_(ranks.environment().rank()) {
@@ -32,10 +33,12 @@ void TraceFile::reserve(const Compiled& compiled) {
   events_.reserve(count);
 }
 
-/// A call is shown on its stream from its post to the wait that ends it; on the compute stream its post is not shown.
 void TraceFile::write_step(const Compiled& compiled, std::int64_t step) {
-  if (!writer_ || events_.empty()) return;
-  const Plan& plan = compiled.plan;
+  if (!events_.empty()) try_writing([&] { write_events(compiled.plan, step); });
+}
+
+/// A call is shown on its stream from its post to the wait that ends it; on the compute stream its post is not shown.
+void TraceFile::write_events(const Plan& plan, std::int64_t step) {
   if (origin_ == 0) origin_ = events_[0].begin;
   std::map<std::int32_t, const TraceEvent*> posted;
   auto write = [&](const Instruction& what, const Action& action, std::int64_t begin, std::int64_t end) {
@@ -58,7 +61,17 @@ void TraceFile::write_step(const Compiled& compiled, std::int64_t step) {
 }
 
 void TraceFile::close() {
-  if (writer_) writer_->close();
+  try_writing([&] { writer_->close(); });
+}
+
+void TraceFile::try_writing(const std::function<void()>& action) {
+  if (!writer_) return;
+  try {
+    action();
+  } catch (const Error& error) {
+    writer_.reset();
+    log_warning("trace", fmt::format("the timeline ends here: {}. The run goes on. {}", error.what(), error.hint()));
+  }
 }
 
 }  // namespace tessera::apps

@@ -6,6 +6,7 @@
 // Must not know: what instructions do.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -28,10 +29,14 @@ class TraceFile {
   /// Makes room for the events of one step, so that none is made while it runs.
   void reserve(const Compiled& compiled);
 
+  /// A disk that is full ends no training: a warning, and the timeline is over.
   void write_step(const Compiled& compiled, std::int64_t step);
   void close();
 
  private:
+  void try_writing(const std::function<void()>& action);
+  void write_events(const Plan& plan, std::int64_t step);
+
   int rank_;
   std::vector<TraceEvent> events_;
   std::unique_ptr<io::TraceWriter> writer_;

@@ -99,6 +99,7 @@ class Hooks final : public TrainerHooks {
   void save(const Progress& progress) override {
     const auto begin = std::chrono::steady_clock::now();
     save_checkpoint(checkpoints_, engine_, progress);
+    saved_ = true;
     watch_.saved(begin);
     watch_.begin();
   }
@@ -108,6 +109,9 @@ class Hooks final : public TrainerHooks {
       log_warning("checkpoint",
                   fmt::format("step {} is not saved: its loss is not finite; older checkpoints stay", step));
   }
+
+  /// Whether anything was.
+  bool saved() const { return saved_; }
 
   bool stop_asked() override {
     const bool asked = stops_.asked();
@@ -136,6 +140,7 @@ class Hooks final : public TrainerHooks {
   RunWatch watch_;
   std::optional<io::MetricsWriter> metrics_;
   ConsoleContext console_;
+  bool saved_ = false;
   std::int64_t interval_ = 1;
   std::int64_t lines_lost_ = 0;  // of metrics, since the last one that was written
 };
@@ -251,8 +256,8 @@ int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests
   log_info("run", fmt::format("stopped after step {}{}", progress.step,
                               stops.reason().empty() ? "" : " by " + stops.reason()));
   stops.remove_stop_file();
-  if (!settings.get<std::string>("checkpoint.dir").empty()) return static_cast<int>(ErrorKind::stopped);
-  log_warning("run", "nothing was saved, since checkpoint.dir is not set");
+  if (args.saved_step || hooks.saved()) return static_cast<int>(ErrorKind::stopped);
+  if (ranks.root()) log_warning("run", "nothing was saved: the same command begins anew");
   return k_unsaved;
 }
 

@@ -36,7 +36,7 @@ inline constexpr int k_most_threads = 4096;
 /// The exit code of a program that has done what was asked.
 inline constexpr int k_done = 0;
 
-/// And of a training that was asked to stop and had no place to save to.
+/// And of a training that was asked to stop and has saved nothing.
 inline constexpr int k_unsaved = 72;
 
 }  // namespace tessera::apps

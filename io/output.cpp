@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <vector>
 
 #include "io/file.hpp"
 
@@ -32,10 +33,14 @@ void check_output(const std::filesystem::path& output, std::span<const std::file
 
 void make_folder(const std::filesystem::path& folder) {
   std::error_code error;
-  const bool made = std::filesystem::create_directories(folder, error);
+  std::vector<std::filesystem::path> to_sync;  // where an entry is new
+  for (std::filesystem::path at = std::filesystem::absolute(folder).lexically_normal();
+       !std::filesystem::exists(at, error) && at.has_relative_path(); at = at.parent_path())
+    to_sync.push_back(at.parent_path());
+  std::filesystem::create_directories(folder, error);
   if (error) throw output_error("cannot make the folder", folder, error.value());
   if (!std::filesystem::is_directory(folder, error)) throw output_error("cannot make the folder", folder, EEXIST);
-  if (made && folder.has_parent_path()) sync_folder(folder.parent_path());
+  for (const std::filesystem::path& parent : to_sync) sync_folder(parent);
 }
 
 }  // namespace tessera::io

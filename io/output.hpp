@@ -17,7 +17,7 @@ namespace tessera::io {
 /// made in that folder.
 void check_output(const std::filesystem::path& output, std::span<const std::filesystem::path> inputs = {});
 
-/// Makes a folder and those above it; one that is there already is good. Throws Error{cannot_create|permission|io}.
+/// Makes a folder and those above it, permanently; one that is there already is good. Throws Error{cannot_create|permission|io}.
 void make_folder(const std::filesystem::path& folder);
 
 }  // namespace tessera::io

@@ -27,7 +27,8 @@ class NodeBell {
   /// something else.
   template <class Ready>
   void sleep(const Ready& ready) noexcept {
-    asleep_.fetch_add(1, std::memory_order_seq_cst);
+    asleep_.fetch_add(1, std::memory_order_relaxed);
+    announce();  // whoever makes a change behind this line sees a sleeper
     const std::uint32_t seen = rings_.load(std::memory_order_acquire);
     if (!ready()) doze(seen);
     asleep_.fetch_sub(1, std::memory_order_relaxed);

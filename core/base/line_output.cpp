@@ -3,6 +3,7 @@
 #include "core/base/line_output.hpp"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -43,7 +44,8 @@ bool ready(int descriptor, int milliseconds) {
 ssize_t write_now(int descriptor, int own, std::string_view text) {
   if (own >= 0) return ::write(own, text.data(), text.size());
   if (S_ISSOCK(kind_of(descriptor))) return ::send(descriptor, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
-  if (ready(descriptor, 0)) return ::write(descriptor, text.data(), text.size());
+  // What is ready takes so much without waiting, and perhaps no more.
+  if (ready(descriptor, 0)) return ::write(descriptor, text.data(), std::min<std::size_t>(text.size(), PIPE_BUF));
   errno = EAGAIN;
   return -1;
 }

@@ -35,6 +35,8 @@ class Search {
       std::for_each(met, path.end(), [&](const FlightLog* log) { add(culprits, log); });
       return;
     }
+    if (contains(followed_, &waiter)) return;  // from there all has been found
+    followed_.push_back(&waiter);
     path.push_back(&waiter);
     const Members members = members_of(waiter, wait->call);
     unread += members.unread;
@@ -122,6 +124,7 @@ class Search {
   std::span<const FlightLog* const> logs_;
   std::int64_t stale_after_;
   std::int64_t now_;
+  Logs followed_;
 };
 
 std::string tell(const Search& search, const FlightLog& log) {

@@ -29,6 +29,7 @@ bool ThreadCollectives::post(int member, const CollectiveCall& call, const Compl
     meeting.arrived = 0;
   }
   check(meeting);
+  const ThreadWorld::Transfer transfer(*world_);
   execute(meeting);
   for (std::size_t i = 0; i < world_ranks_.size(); ++i) {
     if (i != m) {

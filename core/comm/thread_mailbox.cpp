@@ -68,17 +68,17 @@ int ThreadMailbox::fill_buffer(ConstView in) {
   return buffer;
 }
 
-void ThreadMailbox::deliver(int from, int to, ConstView in, View out) {
-  if (in.count != out.count || in.dtype != out.dtype) {
-    world_->abort(ErrorKind::disagreement,
-                  fmt::format("rank {} sends {} {} where rank {} receives {} {}",
-                              world_ranks_[static_cast<std::size_t>(from)], in.count, name_of(in.dtype),
-                              world_ranks_[static_cast<std::size_t>(to)], out.count, name_of(out.dtype)));
-    world_->throw_if_aborted();
-  }
-  if (in.count > 0) {
-    std::memcpy(out.data, in.data, static_cast<std::size_t>(in.count * size_of(in.dtype)));
-  }
+void ThreadMailbox::check(int from, int to, ConstView in, View out) const {
+  if (in.count == out.count && in.dtype == out.dtype) return;
+  world_->abort(ErrorKind::disagreement,
+                fmt::format("rank {} sends {} {} where rank {} receives {} {}",
+                            world_ranks_[static_cast<std::size_t>(from)], in.count, name_of(in.dtype),
+                            world_ranks_[static_cast<std::size_t>(to)], out.count, name_of(out.dtype)));
+  world_->throw_if_aborted();
+}
+
+void ThreadMailbox::copy(ConstView in, View out) {
+  if (in.count > 0) std::memcpy(out.data, in.data, static_cast<std::size_t>(in.count * size_of(in.dtype)));
 }
 
 bool ThreadMailbox::send(int from, int to, ConstView in, const Completion& completion) {
@@ -87,7 +87,9 @@ bool ThreadMailbox::send(int from, int to, ConstView in, const Completion& compl
   if (has(pending, Side::receiver)) {
     const Message receiver = pop(pending);
     lock.unlock();
-    deliver(from, to, in, receiver.to);
+    check(from, to, in, receiver.to);
+    const ThreadWorld::Transfer transfer(*world_);
+    copy(in, receiver.to);
     complete(*world_, receiver.completion);
     return true;
   }
@@ -111,7 +113,9 @@ bool ThreadMailbox::receive(int to, int from, View out, const Completion& comple
   }
   const Message sender = pop(pending);
   lock.unlock();
-  deliver(from, to, sender.from, out);
+  check(from, to, sender.from, out);
+  const ThreadWorld::Transfer transfer(*world_);
+  copy(sender.from, out);
   if (sender.buffer < 0) {
     complete(*world_, sender.completion);
     return true;

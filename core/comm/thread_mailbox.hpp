@@ -55,7 +55,8 @@ class ThreadMailbox {
   void push(Queue& queue, const Message& message);
   Message pop(Queue& queue);
   int fill_buffer(ConstView in);
-  void deliver(int from, int to, ConstView in, View out);
+  void check(int from, int to, ConstView in, View out) const;
+  static void copy(ConstView in, View out);
 
   const std::shared_ptr<ThreadWorld> world_;
   const std::vector<int> world_ranks_;

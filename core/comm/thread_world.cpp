@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "core/comm/thread_world.hpp"
 
+#include <thread>
+
 namespace tessera {
 
 void ThreadWorld::notify(int rank) {
@@ -24,15 +26,22 @@ void ThreadWorld::abort(ErrorKind kind, const std::string& reason) {
     }
     kind_ = kind;
     reason_ = reason;
-    aborted_.store(true, std::memory_order_release);
+    aborted_.store(true);
   }
   notify_all();
 }
 
 void ThreadWorld::throw_if_aborted() const {
-  if (aborted_.load(std::memory_order_acquire)) {
-    throw Error(kind_, reason_);
-  }
+  if (!aborted_.load()) return;
+  while (transfers_.load() > 0) std::this_thread::yield();
+  throw Error(kind_, reason_);
+}
+
+ThreadWorld::Transfer::Transfer(ThreadWorld& world) : world_(world) {
+  world_.transfers_.fetch_add(1);
+  if (!world_.aborted_.load()) return;
+  world_.transfers_.fetch_sub(1);  // before the others are waited for
+  world_.throw_if_aborted();
 }
 
 void ThreadWorld::leave(int rank) {

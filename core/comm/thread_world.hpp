@@ -38,7 +38,23 @@ class ThreadWorld {
 
   /// Ends the waits of all ranks with this error. The first one stays.
   void abort(ErrorKind kind, const std::string& reason);
+
+  /// Throws only when nobody reads or writes buffers of others any more: they may be gone behind the throw. Not to be
+  /// called during a transfer of one's own.
   void throw_if_aborted() const;
+
+  /// As long as it lives, buffers and completions of other ranks are read and written, and no rank of an aborted run
+  /// is told. The constructor throws when the run is aborted.
+  class Transfer {
+   public:
+    explicit Transfer(ThreadWorld& world);
+    ~Transfer() { world_.transfers_.fetch_sub(1); }
+    Transfer(const Transfer&) = delete;
+    Transfer& operator=(const Transfer&) = delete;
+
+   private:
+    ThreadWorld& world_;
+  };
 
   /// The rank makes no more calls: who waits for it waits in vain.
   void leave(int rank);
@@ -53,7 +69,9 @@ class ThreadWorld {
   void notify_all();
 
   std::vector<Rank> ranks_;
+  // Both in one order for all ranks: either a transfer sees that the run is aborted, or who leaves sees the transfer.
   std::atomic<bool> aborted_{false};
+  std::atomic<int> transfers_{0};
   std::mutex mutex_;
   ErrorKind kind_ = ErrorKind::peer_lost;
   std::string reason_;

@@ -45,24 +45,39 @@ void Watchdog::run() {
   while (!wake_.wait_for(lock, period, [this] { return stopping_; })) {
     lock.unlock();
     const std::chrono::nanoseconds away = std::chrono::nanoseconds(flight_clock() - seen) - period;
-    if (options_.was_away && away > patience_of(options_.limit)) options_.was_away(away);
-    look();
+    if (away > patience_of(options_.limit))
+      return_from(away);
+    else
+      look();
     seen = flight_clock();
     lock.lock();
   }
 }
 
+/// The present wait; what is counted of it begins anew with each.
+std::optional<FlightLog::Wait> Watchdog::present_wait() {
+  const auto wait = options_.own->waiting();
+  if (wait && wait->since != counted_wait_) {
+    counted_wait_ = wait->since;
+    reported_ = away_ = std::chrono::nanoseconds(0);
+  }
+  return wait;
+}
+
+/// The others may have been away too, as where a whole job was suspended: they show themselves before the next look.
+void Watchdog::return_from(std::chrono::nanoseconds away) {
+  options_.own->beat();
+  if (options_.was_away) options_.was_away(away);
+  if (const auto wait = present_wait()) away_ += std::min(away, std::chrono::nanoseconds(flight_clock() - wait->since));
+}
+
 void Watchdog::look() {
   options_.own->beat();
-  const auto wait = options_.own->waiting();
+  const auto wait = present_wait();
   if (!wait) {
     return;
   }
-  if (wait->since != reported_wait_) {
-    reported_wait_ = wait->since;
-    reported_ = std::chrono::nanoseconds(0);
-  }
-  const std::chrono::nanoseconds age(flight_clock() - wait->since);
+  const std::chrono::nanoseconds age = std::chrono::nanoseconds(flight_clock() - wait->since) - away_;
   if (age - reported_ < options_.limit) {
     return;
   }

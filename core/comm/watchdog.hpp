@@ -10,6 +10,7 @@
 #include <condition_variable>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -27,8 +28,9 @@ struct WatchdogOptions {
 };
 
 /// A thread that looks at the rank's own log several times per limit, shows that the process lives, and calls `report`
-/// (on that thread) when a wait has lasted longer than the limit; again after each further limit. Nobody can tell that
-/// the only process of a run is stopped; that it was, this thread can.
+/// (on that thread) when a wait has lasted longer than the limit, time in which the process did not run not counted;
+/// again after each further limit. Nobody can tell that the only process of a run is stopped; that it was, this thread
+/// can.
 class Watchdog {
  public:
   Watchdog(WatchdogOptions options, std::function<void(const StallReport&)> report);
@@ -39,11 +41,14 @@ class Watchdog {
  private:
   void run();
   void look();
+  void return_from(std::chrono::nanoseconds away);
+  std::optional<FlightLog::Wait> present_wait();
 
   WatchdogOptions options_;
   std::function<void(const StallReport&)> report_;
   std::chrono::nanoseconds reported_{0};  // the age of the present wait when it was reported last
-  std::int64_t reported_wait_ = 0;        // its start
+  std::chrono::nanoseconds away_{0};      // how much of it the process did not run
+  std::int64_t counted_wait_ = 0;         // its start
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "io/checkpoint/blocks.hpp"
 #include "io/checkpoint/files.hpp"
@@ -81,7 +82,7 @@ void CheckpointWriter::State::open() {
     remove_leftovers(options.directory);
     std::error_code error;
     if (!std::filesystem::create_directory(temporary, error))
-      throw output_error("cannot make", temporary, error.value());
+      throw output_error("cannot make", temporary, error ? error.value() : EEXIST);
   });
   open_folder = true;
   together(ranks, [&] { transport = make_transport(options.transport, ranks); });
@@ -219,7 +220,7 @@ SaveReport CheckpointWriter::State::publish() {
   });
   on_root(ranks, [&] {
     enter("latest");
-    replace_file(options.directory / k_latest_file, final.filename().native() + "\n");
+    tried([&] { replace_file(options.directory / k_latest_file, final.filename().native() + "\n"); });
   });
   on_root(ranks, [&] {
     enter("prune");

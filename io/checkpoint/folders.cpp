@@ -10,6 +10,7 @@
 #include <cerrno>
 #include <charconv>
 
+#include "core/base/log.hpp"
 #include "io/file.hpp"
 
 namespace tessera::io {
@@ -41,6 +42,16 @@ std::filesystem::path temporary_name(std::filesystem::path path) {
 
 }  // namespace
 
+bool tried(const std::function<void()>& action) {
+  try {
+    action();
+    return true;
+  } catch (const Error& error) {
+    log_warning("checkpoint", fmt::format("{}. The run goes on. {}", error.what(), error.hint()));
+    return false;
+  }
+}
+
 std::string folder_name(std::int64_t step) {
   return fmt::format("{}{:08}", k_prefix, step);
 }
@@ -67,7 +78,7 @@ void remove_leftovers(const std::filesystem::path& directory) {
     // "step-00000010.tmp", and "step-00000010.old.tmp" where names could not be exchanged
     const std::string name = path.filename().native();
     const std::string stem = name.substr(0, name.find('.'));
-    if (name.ends_with(k_temporary) && step_of(stem)) remove_tree(path);
+    if (name.ends_with(k_temporary) && step_of(stem)) tried([&] { remove_tree(path); });
   }
 }
 
@@ -88,7 +99,7 @@ void publish_folder(const std::filesystem::path& temporary, const std::filesyste
     rename_path(aside, temporary);
   }
   sync_folder(parent);
-  remove_tree(temporary);
+  tried([&] { remove_tree(temporary); });
 }
 
 std::vector<std::filesystem::path> prune(const std::filesystem::path& directory, std::int64_t step, int keep) {
@@ -97,9 +108,11 @@ std::vector<std::filesystem::path> prune(const std::filesystem::path& directory,
   for (const CheckpointFolder& folder : list_checkpoints(directory)) {
     if (keep == 0 || folder.step > step || kept++ < keep) continue;
     const std::filesystem::path temporary = temporary_name(folder.path);
-    rename_path(folder.path, temporary);
-    remove_tree(temporary);
-    removed.push_back(folder.path);
+    const bool gone = tried([&] {
+      rename_path(folder.path, temporary);
+      remove_tree(temporary);
+    });
+    if (gone) removed.push_back(folder.path);
   }
   return removed;
 }

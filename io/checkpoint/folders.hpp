@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,6 +23,10 @@ struct CheckpointFolder {
   std::filesystem::path path;
 };
 
+/// For what is not needed for a checkpoint to count, such as removing what somebody else owns: a warning instead of an
+/// Error. Returns whether it was done.
+bool tried(const std::function<void()>& action);
+
 /// "step-00001000"
 std::string folder_name(std::int64_t step);
 
@@ -31,7 +36,7 @@ std::optional<std::int64_t> step_of(std::string_view name);
 /// Checkpoint folders inside `directory`, newest first. No directory: none. Nothing inside them is looked at.
 std::vector<CheckpointFolder> list_checkpoints(const std::filesystem::path& directory);
 
-/// Removes what interrupted saves and removals have left in `directory` ("step-...tmp").
+/// Removes what interrupted saves and removals have left in `directory` ("step-...tmp"), as far as that can be.
 void remove_leftovers(const std::filesystem::path& directory);
 
 /// Makes `temporary` appear as `final` in one step and permanently. An old folder of that name is replaced: at every
@@ -39,8 +44,8 @@ void remove_leftovers(const std::filesystem::path& directory);
 void publish_folder(const std::filesystem::path& temporary, const std::filesystem::path& final);
 
 /// Keeps the `keep` newest checkpoints up to and including `step`, which is never removed itself; removes the older
-/// ones, each vanishing as a whole. Newer steps (of an abandoned run) are left alone. keep = 0 keeps all. Returns what
-/// was removed.
+/// ones, each vanishing as a whole, as far as that can be. Newer steps (of an abandoned run) are left alone. keep = 0
+/// keeps all. Returns what was removed.
 std::vector<std::filesystem::path> prune(const std::filesystem::path& directory, std::int64_t step, int keep);
 
 }  // namespace tessera::io

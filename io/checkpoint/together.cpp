@@ -5,11 +5,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <new>
 #include <string_view>
 
 #include "core/base/error.hpp"
 #include "core/device/immediate_stream.hpp"
+#include "io/current_error.hpp"
 
 namespace tessera::io {
 namespace {
@@ -37,20 +37,12 @@ std::vector<std::int64_t> all_gather(Communicator& ranks, std::span<const std::i
 
 /// Nobody reads more of one error.
 constexpr std::size_t k_most_text = 1 << 16;
-constexpr const char* k_defect = "This is a defect of Tessera. Please report it.";
 
 Error error_of(const std::exception_ptr& exception) {
   try {
     std::rethrow_exception(exception);
-  } catch (const Error& known) {
-    return known;
-  } catch (const std::bad_alloc&) {
-    return {ErrorKind::resources, "out of memory",
-            "Use a smaller train.micro_batch or train.global_batch, or a node with more memory."};
-  } catch (const std::exception& other) {
-    return {ErrorKind::internal, other.what(), k_defect};
   } catch (...) {
-    return {ErrorKind::internal, "an unknown exception", k_defect};
+    return current_error();
   }
 }
 

@@ -260,7 +260,7 @@ class LostRunTest(training.TrainingTest):
         options = self.options("run", train__steps=1000000, train__stop_after="0.5s")
         del options["checkpoint.dir"]
         outcome = self.run_program("train", *training.flags(options), code=training.UNSAVED)
-        self.assertIn("nothing was saved, since checkpoint.dir is not set", outcome.err)
+        self.assertIn("nothing was saved: the same command begins anew", outcome.err)
 
     def test_files_of_others_stay(self):
         self.write("mine.txt", "mine")

@@ -250,6 +250,13 @@ def disks():
     yield Case("disk-of-metrics-full", c.DONE, (r"warning .*metrics",), options={"log.dir": "log"},
                prepare=lambda place: ((place.folder / "log").mkdir(), small_disk(place, "64k", "log"),
                                       fill(place.folder / "log", 4096)), needs=may_not_mount, after=After.FINISHED)
+    yield Case("disk-of-timeline-full", c.DONE, (r"warning .*trace: the timeline ends here",),
+               options={"train.trace": "log/trace.json"}, needs=may_not_mount, after=After.FINISHED,
+               prepare=lambda place: ((place.folder / "log").mkdir(), small_disk(place, "64k", "log"),
+                                      fill(place.folder / "log", 4096)))
+    yield Case("folder-of-metrics-in-a-circle", c.DONE, (r"warning .*metrics",), options={"log.dir": "log"},
+               prepare=lambda place: (place.folder / "log").mkdir(), meanwhile=circle, after=After.FINISHED,
+               fault="at=step step=5 do=pause; at=step step=6 do=pause")
     yield Case("no-inodes", c.IO, (r"error: rank 0: .*(files|No space left on device)", WHERE_TO_LOOK),
                prepare=lambda place: small_disk(place, "16m,nr_inodes=13"), needs=may_not_mount, repair=more_inodes,
                subset=Subset.ALL)
@@ -284,6 +291,13 @@ def whole_lines(path):
 def vanish(place, job, folder="run/checkpoints"):
     job.wait_for(lambda: "iteration        5/" in job.text(), "step 5")
     shutil.rmtree(place.folder / folder)
+
+
+def circle(place, job):
+    """The folder can be neither read nor written from here on, nor made again."""
+    job.wait_for(lambda: "iteration        5/" in job.text(), "step 5")
+    (place.folder / "log").rename(place.folder / "log.away")
+    (place.folder / "log").symlink_to("log")
 
 
 def make_read_only(place, job):

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -31,9 +32,8 @@ std::string line(int number) {
 }
 
 /// Writes more lines than the system and the output keep, then reads: whole lines in order, and how many are missing.
-void expect_no_wait(int reading, int writing) {
+void expect_no_wait(int reading, LineOutput& output) {
   constexpr int lines = 2000;
-  LineOutput output(writing);
   const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < lines; ++i) output.write(line(i));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
@@ -50,6 +50,26 @@ void expect_no_wait(int reading, int writing) {
   EXPECT_LT(number, lines);
   EXPECT_EQ(text, fmt::format("tessera: {} lines are left out here: nobody took them\nlast\n", lines - number));
   EXPECT_FALSE(output.failed());
+}
+
+void expect_no_wait(int reading, int writing) {
+  LineOutput output(writing);
+  expect_no_wait(reading, output);
+}
+
+/// As where standard output is a pipe of another user, which cannot be opened once more.
+TEST(LineOutput, DoesNotWaitForAPipeThatCannotBeOpenedAgain) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  rlimit limit{};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none{3, limit.rlim_max};
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  LineOutput output(ends[1]);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  expect_no_wait(ends[0], output);
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(LineOutput, DoesNotWaitForThePipeThatNobodyReads) {

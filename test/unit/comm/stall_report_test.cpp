@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <numeric>
 #include <thread>
 
 namespace tessera {
@@ -98,6 +99,31 @@ TEST_F(StallReports, NamesRanksThatWaitForEachOther) {
   wait_in(2, CallKind::all_reduce, 1, 0);
   EXPECT_THAT(explain(2).silent_ranks, ElementsAre(0, 1));
   EXPECT_THAT(explain(2).text, HasSubstr("it waits in all_reduce sum of 8 f32, call 1 on pair"));
+}
+
+// Not in minutes: each rank is followed once.
+TEST(StallReport, ManyRanksThatWaitCrosswise) {
+  constexpr int ranks = 32;
+  std::vector<int> all(ranks);
+  std::iota(all.begin(), all.end(), 0);
+  std::vector<FlightLog> logs(ranks);
+  std::vector<std::unique_ptr<FlightRecorder>> recorders;
+  std::vector<const FlightLog*> readable;
+  for (int rank = 0; rank < ranks; ++rank) {
+    FlightLog& log = logs[static_cast<std::size_t>(rank)];
+    FlightRecorder& recorder = *recorders.emplace_back(std::make_unique<FlightRecorder>(log, rank));
+    readable.push_back(&log);
+    recorder.add_channel("rows", all);
+    recorder.add_channel("columns", all);
+    CallRecord call;
+    call.kind = CallKind::all_reduce;
+    call.sequence = 1;
+    call.channel = static_cast<std::uint16_t>(rank % 2);
+    recorder.begin_wait(recorder.begin(call));
+  }
+  const StallReport report = explain_stall(readable, logs[0], milliseconds(20));
+  EXPECT_GE(report.silent_ranks.size(), 2U);
+  EXPECT_THAT(report.text, HasSubstr("it waits in all_reduce"));
 }
 
 TEST_F(StallReports, NamesARankThatCameButDoesNotWait) {

@@ -81,6 +81,25 @@ TEST(RunRanks, AFailingRankEndsTheWaitsOfTheOthers) {
   EXPECT_EQ(lost, 3);
 }
 
+// Under the sanitizers: a rank that learns of the failure frees buffers that another one is still summing.
+TEST(RunRanks, NobodyLeavesWhileItsBuffersAreRead) {
+  for (int round = 0; round < 20; ++round) {
+    const Error error = failure_of(4, [&](Communicator& world) {
+      const auto part = world.split(world.rank() / 2, 0);
+      ImmediateStream stream;
+      if (world.rank() == 2) {
+        std::this_thread::sleep_for(std::chrono::microseconds(50 * round));
+        throw Error(ErrorKind::io, "no more paper");
+      }
+      while (true) {
+        std::vector<float> values(1 << 18, 1.0F);
+        part->all_reduce({values.data(), std::ssize(values), DType::f32}, ReduceOp::sum, {stream, {}}).wait();
+      }
+    });
+    EXPECT_EQ(error.kind(), ErrorKind::io);
+  }
+}
+
 TEST(RunRanks, AnyExceptionIsRethrown) {
   EXPECT_THROW(run_ranks(2,
                          [](Communicator& world) {

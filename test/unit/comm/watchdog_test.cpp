@@ -125,6 +125,36 @@ TEST(Watchdog, SaysHowLongItsProcessDidNotRun) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
+TEST(Watchdog, DoesNotCountTimeInWhichTheProcessDidNotRun) {
+  const pid_t child = fork();
+  if (child == 0) {  // waits, is stopped for longer than the limit, and woken
+    FlightLog log{};
+    FlightRecorder recorder(log, 0);
+    const int members[] = {0, 1};
+    CallRecord call;
+    call.kind = CallKind::barrier;
+    call.channel = recorder.add_channel("world", members);
+    call.sequence = 1;
+    std::atomic<int> reports{0};
+    const Watchdog watchdog({k_limit, &log, {&log}, nullptr}, [&](const StallReport&) { ++reports; });
+    std::this_thread::sleep_for(k_limit / 2);  // for its thread to begin
+    recorder.begin_wait(recorder.begin(call));
+    raise(SIGSTOP);
+    std::this_thread::sleep_for(k_limit / 2);
+    if (reports > 0) _exit(1);
+    std::this_thread::sleep_for(2 * k_limit);
+    _exit(reports > 0 ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  std::this_thread::sleep_for(2 * k_limit);
+  kill(child, SIGCONT);
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0) << "1: reported too early, 2: never";
+}
+
 TEST(Watchdog, NeedsALimit) {
   FlightLog log{};
   EXPECT_THROW(Watchdog({milliseconds(0), &log, {&log}, nullptr}, [](const StallReport&) {}), Error);

@@ -10,6 +10,7 @@
 #include "core/comm/self_communicator.hpp"
 #include "core/comm/thread_communicator.hpp"
 #include "error_matchers.hpp"
+#include "io/checkpoint/together.hpp"
 #include "io/checkpoint/checkpoint_reader.hpp"
 #include "io/checkpoint/folders.hpp"
 #include "temporary_folder.hpp"
@@ -253,6 +254,34 @@ TEST(CheckpointFailureTest, ADiskThatFillsUpMeanwhile) {
   });
   EXPECT_EQ(names_in(disk.path()), (std::vector<std::string>{"hog", "latest", "step-00000001"}));
   EXPECT_EQ(newest_step(disk.path()), 1);
+}
+
+// What cannot be removed, or is told to people only, ends no run whose checkpoint is there.
+TEST(CheckpointFailureTest, WhatASaveDoesNotNeedIsAWarning) {
+  const TemporaryFolder folder;
+  const auto self = make_self_communicator();
+  save({folder.path(), 1, {}, 1, {}}, *self, 1);
+  std::filesystem::remove(folder / "latest");
+  std::filesystem::create_directories(folder / "latest/of/another");
+  SaveOptions options{folder.path(), 2, {}, 1, {}};
+  options.observer = [&](std::string_view step) {
+    if (step == "prune") std::filesystem::create_directories(folder / "step-00000001.tmp/of/another");
+  };
+  save(options, *self, 1);
+  EXPECT_EQ(names_in(folder.path()),
+            (std::vector<std::string>{"latest", "step-00000001", "step-00000001.tmp", "step-00000002"}));
+  EXPECT_EQ(newest_step(folder.path()), 2);
+  save({folder.path(), 3, {}, 1, {}}, *self, 1);
+  EXPECT_EQ(names_in(folder.path()), (std::vector<std::string>{"latest", "step-00000003"}));
+}
+
+TEST(CheckpointFailureTest, FailuresOfFileSystemsHaveTheirKinds) {
+  const auto self = make_self_communicator();
+  const auto fail = [&](std::errc code) {
+    together(*self, [&] { throw std::filesystem::filesystem_error("status", "there", std::make_error_code(code)); });
+  };
+  expect_error(ErrorKind::permission, "there", [&] { fail(std::errc::permission_denied); });
+  expect_error(ErrorKind::io, "there", [&] { fail(std::errc::io_error); });
 }
 
 TEST(CheckpointFailureTest, AFolderThatCannotBeMade) {
