@@ -27,15 +27,15 @@ std::string read_all(int descriptor) {
   return text;
 }
 
-std::string line(int number) {
-  return fmt::format("line {:04} {}\n", number, std::string(400, '.'));
+std::string line(int number, int dots) {
+  return fmt::format("line {:04} {}\n", number, std::string(static_cast<std::size_t>(dots), '.'));
 }
 
 /// Writes more lines than the system and the output keep, then reads: whole lines in order, and how many are missing.
-void expect_no_wait(int reading, LineOutput& output) {
+void expect_no_wait(int reading, LineOutput& output, int dots = 400) {
   constexpr int lines = 2000;
   const auto begin = std::chrono::steady_clock::now();
-  for (int i = 0; i < lines; ++i) output.write(line(i));
+  for (int i = 0; i < lines; ++i) output.write(line(i, dots));
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(5));
   std::string text = read_all(reading);
   for (int round = 0; round < 20; ++round) {
@@ -45,7 +45,7 @@ void expect_no_wait(int reading, LineOutput& output) {
   output.write("last\n");
   text += read_all(reading);
   int number = 0;
-  while (text.starts_with(line(number))) text.erase(0, line(number++).size());
+  while (text.starts_with(line(number, dots))) text.erase(0, line(number++, dots).size());
   EXPECT_GT(number, 0);
   EXPECT_LT(number, lines);
   EXPECT_EQ(text, fmt::format("tessera: {} lines are left out here: nobody took them\nlast\n", lines - number));
@@ -67,7 +67,7 @@ TEST(LineOutput, DoesNotWaitForAPipeThatCannotBeOpenedAgain) {
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
   LineOutput output(ends[1]);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
-  expect_no_wait(ends[0], output);
+  expect_no_wait(ends[0], output, 5000);  // a line is more than the last free page of a pipe takes
   ::close(ends[0]);
   ::close(ends[1]);
 }
