@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstdint>
 #include <string_view>
 
 #include <fmt/core.h>
@@ -19,15 +20,21 @@ namespace {
 constexpr std::array k_signals{SIGUSR1, SIGUSR2, SIGTERM, SIGINT, SIGHUP};
 constexpr std::string_view k_nothing_done = "tessera: stopped by a signal before the first step: nothing was changed\n";
 
+/// While MPI starts a request is kept: a launcher may wait for ever for a rank that ends in the middle of that.
+enum class Phase : std::uint8_t { mpi_starts, nothing_to_save, training };
+
 std::atomic<int> received_signal{0};
-std::atomic<bool> is_training{false};
+std::atomic<Phase> phase{Phase::mpi_starts};
+static_assert(std::atomic<Phase>::is_always_lock_free, "is read where a signal arrives");
+
+[[noreturn]] void end_at_once() {
+  (void)!::write(STDERR_FILENO, k_nothing_done.data(), k_nothing_done.size());
+  ::_exit(static_cast<int>(ErrorKind::stopped));
+}
 
 void remember(int number) {
-  if (!is_training.load(std::memory_order_relaxed)) {  // nobody looks at requests yet, and there is nothing to save
-    (void)!::write(STDERR_FILENO, k_nothing_done.data(), k_nothing_done.size());
-    ::_exit(static_cast<int>(ErrorKind::stopped));
-  }
-  received_signal.store(number, std::memory_order_relaxed);
+  if (phase == Phase::nothing_to_save) end_at_once();
+  received_signal = number;
   if (number == SIGINT) ::signal(SIGINT, SIG_DFL);  // whoever asks twice at a terminal does not want to wait
 }
 
@@ -53,7 +60,12 @@ StopRequests::~StopRequests() {
   catch_signals(SIG_DFL);
   // The run is over; what asks for a save has come too late to do harm. Who wants the process gone can have that.
   for (const int number : {SIGUSR1, SIGUSR2, SIGHUP}) ::signal(number, SIG_IGN);
-  is_training = false;
+  phase = Phase::mpi_starts;
+}
+
+void StopRequests::mpi_started() {
+  phase = Phase::nothing_to_save;
+  if (received_signal != 0) end_at_once();
 }
 
 void StopRequests::begin(Ranks& ranks, std::filesystem::path stop_file, double seconds) {
@@ -61,14 +73,13 @@ void StopRequests::begin(Ranks& ranks, std::filesystem::path stop_file, double s
   stop_file_ = std::move(stop_file);
   limited_ = seconds > 0;
   end_ = start_ + std::chrono::milliseconds(static_cast<std::int64_t>(seconds * 1000));
-  is_training = true;
+  phase = Phase::training;
   if (std::error_code error; ranks.root() && !stop_file_.empty() && std::filesystem::exists(stop_file_, error))
     log_warning("run", fmt::format("{} is there already: this run stops behind its first step", stop_file_.native()));
 }
 
 std::string StopRequests::look() const {
-  if (const int number = received_signal.load(std::memory_order_relaxed))
-    return fmt::format("signal {} (SIG{})", number, sigabbrev_np(number));
+  if (const int number = received_signal.load()) return fmt::format("signal {} (SIG{})", number, sigabbrev_np(number));
   if (!ranks_->root()) return {};
   if (limited_ && std::chrono::steady_clock::now() >= end_) return "the time limit (train.stop_after)";
   std::error_code unseen;  // a file system that fails for a while asks for nothing

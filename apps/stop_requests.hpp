@@ -16,12 +16,16 @@ namespace tessera::apps {
 
 class StopRequests {
  public:
-  /// Catches SIGUSR1, SIGUSR2, SIGTERM, SIGINT and SIGHUP from now on, where they are not ignored. Until begin() they
-  /// end the process at once, as stopped: there is nothing to save. Made before MPI starts, which takes a while.
+  /// Catches SIGUSR1, SIGUSR2, SIGTERM, SIGINT and SIGHUP from now on, where they are not ignored. Made before MPI
+  /// starts, which takes a while.
   StopRequests();
   ~StopRequests();
   StopRequests(const StopRequests&) = delete;
   StopRequests& operator=(const StopRequests&) = delete;
+
+  /// From now on, until begin(), requests end the process at once, as stopped: there is nothing to save. So do those
+  /// that have come before.
+  void mpi_started();
 
   /// From now on requests are remembered until somebody asks. `stop_file` (may be empty) is looked for by rank 0;
   /// `seconds` is the time limit since the start, 0: none.

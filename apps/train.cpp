@@ -219,6 +219,7 @@ Ending train_and_explain(const TrainerArgs& args, Progress& progress, TrainerHoo
 }
 
 int train_run(Ranks& ranks, std::span<const std::string> arguments, StopRequests& stops) {
+  stops.mpi_started();
   ranks.faults().reached("start");
   Run run(ranks, arguments, {}, DataNeed::required);
   const Settings& settings = run.settings();
