@@ -146,7 +146,7 @@ int bench_kernels(std::span<const std::string> arguments) {
   add_machine(document);
   document.add("repetitions", "repetitions", settings.get<int>("repetitions"));
   KernelChoices choices;
-  std::string doubts;  // for whoever finds the table
+  std::string doubts;  // comments behind the first line, for whoever finds the table
   StepCost cost;
   for (const int threads : thread_counts(settings)) {
     EngineParts parts(settings, run.registry(), {}, settings.get<int>("world"), threads, nullptr);
@@ -174,7 +174,11 @@ int bench_kernels(std::span<const std::string> arguments) {
     }
     document.add(std::move(table));
   }
-  if (!path.empty()) io::replace_file(path, doubts + choices.text());
+  if (!path.empty()) {
+    std::string text = choices.text();
+    text.insert(text.find('\n') + 1, doubts);
+    io::replace_file(path, text);
+  }
   publish(document, settings,
           fmt::format("FOM kernels_usual_over_chosen={:.3f} chosen={} threads={}",
                       cost.chosen > 0 ? cost.usual / cost.chosen : 1, choices.all().size(),

@@ -32,7 +32,9 @@ class KernelsTest(training.TrainingTest):
         written = (self.folder / "measured.txt").read_text().splitlines()
         self.assertEqual(written[0], "tessera kernels 1")
         self.assertEqual(written[-1], "end")
-        self.assertEqual(set(written[1:-1]), chosen)
+        doubts = [line for line in written if line.startswith("#")]  # on a busy machine
+        self.assertTrue(all("may be chance" in line for line in doubts))
+        self.assertEqual(set(written[1:-1]) - set(doubts), chosen)
         return [row["key"] for row in rows]
 
     def narrow_table(self):
