@@ -85,7 +85,8 @@ def while_saving():
 
 
 def other_requests():
-    yield Case("stop-file", c.STOPPED, (r"run/STOP is there already", SAVED.format(5), r"stopped after step 5 by the file run/STOP"),
+    yield Case("stop-file", c.STOPPED, (r"run/STOP is there already", SAVED.format(5),
+                                        r"stopped after step 5 by the file run/STOP"),
                prepare=lambda place: (place.folder / "run/STOP").touch())
     yield Case("stop-after-step", c.STOPPED, (r"stopped after step \d by the time limit \(train\.stop_after\)",),
                fault="at=step do=pause", options={"train.stop_after": "0.2s"})
